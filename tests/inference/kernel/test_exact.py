@@ -171,11 +171,11 @@ def test_a_function_that_is_asked_for_more_stays_the_same_function():
     assert_allclose(np.cov(np.array(ends).T), expected, atol=0.12)
 
 
-def test_the_evidence_and_its_gradient_take_three_or_four_matrices():
+def test_the_evidence_and_its_gradient_take_less_than_three_or_four_matrices():
     n, rng = 600, np.random.default_rng(0)
     x = rng.normal(size=(n, 8))
     data = ProcessData(x, x[:, :1], np.ones((n, 1)))
-    kernels = {3.2: 1.0 * SquaredExponential((1.0,) * 8), 4.2: 1.0 * Matern52((1.0,) * 8)}
+    kernels = {2.6: 1.0 * SquaredExponential((1.0,) * 8), 3.6: 1.0 * Matern52((1.0,) * 8)}
     for most, kernel in kernels.items():
         process = ExactProcess()
         process.evidence(data, kernel, np.full(n, 0.1))

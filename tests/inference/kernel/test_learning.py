@@ -1,5 +1,7 @@
 """Learned settings, exact and sparse: against plain searches, and each other."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -21,11 +23,17 @@ def small_parts(monkeypatch):
     monkeypatch.setattr(learning, "SMALLEST_PART", 150)
 
 
+def equal_noise(n, level=None):
+    """Return noise that is the same in all rows of one output."""
+    none = np.zeros((n, 1))
+    return RowNoise(none, np.ones(n), none, np.empty((n, 0)), level)
+
+
 def problem(kernel=None, n=400, level=None, method=None, has_prior=True):
     rng = np.random.default_rng(1)
     x = rng.uniform(-3, 3, (n, 2))
     y = np.sin(2 * x[:, :1]) + 0.5 * x[:, 1:] + 0.2 * rng.normal(size=(n, 1))
-    noise = RowNoise(np.zeros(n), np.ones(n), np.zeros(n), np.empty((n, 0)), level)
+    noise = equal_noise(n, level)
     chosen = 1.0 * SquaredExponential((1.0, 1.0)) if kernel is None else kernel
     data = ProcessData(x, y, np.ones((n, 1)))
     return ProcessProblem(data, chosen, noise, method or ExactProcess(), has_prior)
@@ -71,7 +79,9 @@ def test_given_inducing_inputs_stay():
 
 def test_nothing_to_learn_is_the_bound_at_the_given_settings():
     kernel = SquaredExponential(1.0).hold()
-    placed, found = learn_process(problem(kernel, level=0.04, method=SparseProcess(40)))
+    placed, found = learn_process(
+        problem(kernel, level=np.array([0.04]), method=SparseProcess(40))
+    )
     known = placed.method.log_evidence(placed.data, kernel, np.full(400, 0.04))
     assert_allclose(found.log_evidence, known)
     assert found.free.shape == (0,)
@@ -168,7 +178,7 @@ def test_parts_of_a_sum_that_begin_alike_part(inference):
     rng = np.random.default_rng(0)
     x = np.sort(rng.uniform(0, 10, (80, 1)), axis=0)
     y = 3 * np.sin(0.6 * x) + np.sin(8 * x) + 0.1 * rng.normal(size=(80, 1))
-    noise = RowNoise(np.zeros(80), np.ones(80), np.zeros(80), np.empty((80, 0)))
+    noise = equal_noise(80)
     data = ProcessData(x, y, np.ones((80, 1)))
     ends = []
     for scales in ((1.0, 1.0), (3.0, 0.3)):
@@ -183,7 +193,7 @@ def test_a_wave_that_turns_between_rows_far_apart_is_found():
     rng = np.random.default_rng(0)
     x = np.sort(rng.uniform(0, 2500.0, (5_000, 1)), axis=0)
     y = np.sin(x) + 0.2 * rng.normal(size=x.shape)
-    noise = RowNoise(np.zeros(5_000), np.ones(5_000), np.zeros(5_000), np.empty((5_000, 0)))
+    noise = equal_noise(5_000)
     data = ProcessData(x, y, np.ones((5_000, 1)))
     found = learn(ProcessProblem(data, 1.0 * Matern52(1.0), noise, SeriesProcess()))
     assert 1.0 < np.exp(found.free[1]) < 4.0
@@ -192,9 +202,96 @@ def test_a_wave_that_turns_between_rows_far_apart_is_found():
 
 def test_some_rows_of_one_column_hold_a_stretch_without_gaps():
     x = np.random.default_rng(0).permutation(1_000.0 * np.arange(2_000))[:, None]
-    noise = RowNoise(np.zeros(2_000), np.ones(2_000), np.zeros(2_000), np.empty((2_000, 0)))
+    noise = equal_noise(2_000)
     data = ProcessData(x, x, np.empty((2_000, 0)))
     rows = some_rows(ProcessProblem(data, SquaredExponential(1.0), noise), 100)
     assert len(np.unique(rows)) == 100
     assert np.sum(np.diff(np.sort(x[rows, 0])) == 1_000.0) >= 49
     assert np.ptp(x[rows]) > 1_800_000
+
+
+def several(n=25, is_own=True, n_noise=2, level=None):
+    """Return a problem of three outputs, copies and known noise, and free numbers of it."""
+    rng = np.random.default_rng(3)
+    x, y = rng.normal(size=(n, 2)), rng.normal(size=(n, 3)) * [1.0, 2.0, 0.5]
+    known, scatter = rng.uniform(0.0, 0.2, (n, 3)), rng.uniform(0.0, 0.1, (n, 3))
+    columns = rng.normal(size=(n, n_noise))
+    noise = RowNoise(known, rng.integers(1, 4, n).astype(float), scatter, columns, level)
+    found = ProcessProblem(
+        ProcessData(x, y, np.ones((n, 1))),
+        SquaredExponential((1.0, 1.0)),
+        noise,
+        ExactProcess(),
+        variance=1.5 if is_own else None,
+    )
+    return found, 0.4 * rng.normal(size=len(found.names)) - 0.2
+
+
+def alone(whole, free, output):
+    """Return the problem of one output by itself, and its free numbers."""
+    kernel, variances, learned = whole.split(free)
+    own = learned.reshape(3, -1)[output]
+    noise, level = whole.noise, whole.noise.level
+    part = ProcessProblem(
+        replace(whole.data, y=whole.data.y[:, [output]]),
+        whole.kernel if variances is None else 1.0 * whole.kernel,
+        replace(
+            noise,
+            known=noise.known[:, [output]],
+            scatter=noise.scatter[:, [output]],
+            level=None if level is None else level[[output]],
+        ),
+        whole.method,
+    )
+    first = [] if variances is None else [np.log(variances[output])]
+    return part, np.concatenate([first, kernel.log_parameters, own])
+
+
+@pytest.mark.parametrize("is_own", [True, False])
+@pytest.mark.parametrize("n_noise", [0, 2])
+@pytest.mark.parametrize("level", [None, np.array([0.3, 0.1, 0.1])])
+def test_outputs_are_processes_of_their_own_that_share_a_kernel(is_own, n_noise, level):
+    whole, free = several(is_own=is_own, n_noise=n_noise, level=level)
+    value, slope = whole.log_evidence(free)
+    parts = [alone(whole, free, output) for output in range(3)]
+    singles = [part.log_evidence(own) for part, own in parts]
+    assert_allclose(value, sum(one for one, _ in singles), rtol=1e-12)
+    n_first = int(is_own)
+    by_kernel = sum(by[n_first : n_first + 2] for _, by in singles)
+    by_variance = [by[0] for _, by in singles if is_own]
+    by_noise = [by[n_first + 2 :] for _, by in singles]
+    expected = np.concatenate([by_kernel, by_variance, *by_noise])
+    assert_allclose(slope, expected, rtol=1e-10, atol=1e-10)
+    new, columns = np.array([[0.3, -0.2], [2.0, 1.0]]), np.ones((2, 1))
+    mean, variance = whole.belief(free).moments(new, columns)
+    for output, (part, own) in enumerate(parts):
+        own_mean, own_variance = part.belief(own).moments(new, columns)
+        assert_allclose(mean[:, [output]], own_mean, rtol=1e-10)
+        assert_allclose(variance[:, [output]], own_variance, rtol=1e-10)
+
+
+@pytest.mark.parametrize("is_own", [True, False])
+@pytest.mark.parametrize("method", [ExactProcess(), SparseProcess(inducing=np.eye(2))])
+def test_the_gradient_of_several_outputs_is_that_of_differences(is_own, method):
+    whole, free = several(is_own=is_own)
+    whole = replace(whole, method=method)
+    for objective in (whole.log_evidence, whole.log_prior, whole.objective):
+        slope = objective(free)[1]
+        for place, step in enumerate(1e-5 * np.eye(len(free))):
+            ends = [objective(free + sign * step)[0] for sign in (1, -1)]
+            assert_allclose(slope[place], (ends[0] - ends[1]) / 2e-5, rtol=1e-5, atol=1e-5)
+
+
+def test_outputs_whose_covariance_is_the_same_share_a_factor():
+    whole, _ = several(is_own=False, n_noise=0, level=np.array([0.3, 0.1, 0.1]))
+    whole = replace(whole, noise=replace(whole.noise, known=np.zeros((25, 3))))
+    assert sorted(group.tolist() for group in whole.groups) == [[0], [1, 2]]
+    assert len(several()[0].groups) == 3
+
+
+def test_settings_of_several_outputs_have_names_in_their_order():
+    assert several(n_noise=1)[0].names == [
+        "length_scale[0]", "length_scale[1]", "variance[0]", "variance[1]", "variance[2]",
+        "noise_variance[0]", "log_noise[0,0]", "noise_variance[1]", "log_noise[1,0]",
+        "noise_variance[2]", "log_noise[2,0]",
+    ]  # fmt: skip

@@ -31,9 +31,9 @@ def mixed(problem, points, shares):
     for point, share in zip(points, shares, strict=True):
         if share < 1e-6 * shares.max():
             continue
-        kernel, learned = problem.split(point)
-        noise = problem.noise.varying(learned, problem.noise.columns)
-        belief = problem.method.belief(problem.data, kernel, noise)
+        settings = problem.split(point)
+        noise = problem.noise.varying(settings.noise, problem.noise.columns)[:, 0]
+        belief = problem.method.belief(problem.data, settings.kernel, noise)
         center, variance = belief.joint(AT, columns)
         own = np.diagonal(variance) + noise[0]
         mean += share * center[:, 0]

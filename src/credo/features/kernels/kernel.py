@@ -183,6 +183,16 @@ class Kernel(ABC):
         """Return the diagonal of checked rows, shape (n,), and its pull-back."""
 
     @property
+    def has_own_matrix(self) -> bool:
+        """Whether the matrix of `evaluated` is new, and nothing to its pull-back."""
+        return False
+
+    def written(self, X: Array) -> Evaluated:
+        """Return the matrix of checked rows, which may be written over, and its pull-back."""
+        matrix, pull = self.evaluated(X)
+        return matrix if self.has_own_matrix else copied(matrix), pull
+
+    @property
     def leaves(self) -> tuple[Kernel, ...]:
         """The kernels that this one is made of."""
         return (self,)
@@ -334,6 +344,11 @@ class SumKernel(JoinedKernel):
         """Return natural values of each part, as if it were alone."""
         return np.concatenate([part.natural(X, y_variance) for part in self.parts])
 
+    @property
+    def has_own_matrix(self) -> bool:
+        """Whether the matrix is nothing to its pull-back: it is the sum of others."""
+        return True
+
     def evaluated(self, X: Array, Z: Array | None = None) -> Evaluated:
         """Return the sum of the matrices, and its pull-back."""
         return _summed([part.evaluated(X, Z) for part in self.parts])
@@ -435,6 +450,11 @@ class ScaledKernel(Kernel):
         level = float(self.kernel.at(inner).evaluated_diagonal(X)[0].mean())
         return np.concatenate([[np.log(y_variance / (level if level > 0 else 1.0))], inner])
 
+    @property
+    def has_own_matrix(self) -> bool:
+        """Whether the matrix is nothing to its pull-back: it is the multiple of another."""
+        return True
+
     def evaluated(self, X: Array, Z: Array | None = None) -> Evaluated:
         """Return the multiple of the matrix, and its pull-back."""
         return self._multiple(*self.kernel.evaluated(X, Z))
@@ -512,6 +532,11 @@ class SelectedKernel(Kernel):
     def natural(self, X: Array, y_variance: float) -> Array:
         """Return values that are natural for these columns."""
         return self.kernel.natural(self._chosen(X), y_variance)
+
+    @property
+    def has_own_matrix(self) -> bool:
+        """Whether the matrix is nothing to its pull-back."""
+        return self.kernel.has_own_matrix
 
     def evaluated(self, X: Array, Z: Array | None = None) -> Evaluated:
         """Return the matrix of these columns, and its pull-back."""

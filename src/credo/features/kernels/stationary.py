@@ -22,8 +22,6 @@ from credo.features.kernels.kernel import (
     Positive,
     SettingsKernel,
     column_squares,
-    copied,
-    multiplied,
     per_setting,
     positive_setting,
 )
@@ -50,6 +48,9 @@ FEW_COLUMNS = 3
 NUMBERS = 4
 """Entries of a loop that take as long as one of others that threads are weighed by."""
 
+PULLED = 1 << 17
+"""Entries of a matrix that are pulled back at a time: they stay in the cache."""
+
 LENGTH: tuple[float, float, float] = (0.0, np.inf, 1.5)
 """Limits of a length scale, and the spread of its log in the prior."""
 
@@ -71,7 +72,7 @@ class StationaryKernel(SettingsKernel):
 
     @abstractmethod
     def profile(self, square: Array) -> Array:
-        """Return the kernel at scaled squared distances; these may be overwritten."""
+        """Return the kernel at scaled squared distances, in place if slopes need none."""
 
     @abstractmethod
     def slope(self, square: Array, matrix: Array) -> Array:
@@ -83,11 +84,6 @@ class StationaryKernel(SettingsKernel):
     def shape_slopes(self, square: Array, matrix: Array) -> list[Array]:
         """Return the derivative by the log of every other parameter, in order."""
         return []
-
-    @property
-    def keeps_distances(self) -> bool:
-        """Whether slopes need the squared distances besides the matrix."""
-        return True
 
     def natural(self, X: Array, y_variance: float) -> Array:
         """Return scales at which rows are about one scale apart, and natural shapes."""
@@ -107,19 +103,31 @@ class StationaryKernel(SettingsKernel):
         scale = as_float(self.length_scale)
         rows, others = X / scale, None if Z is None else Z / scale
         square = _squares(rows, others)
-        kept = copied(square) if self.keeps_distances else square
         matrix = self.profile(square)
+        between = rows if others is None else others
 
         def pull(W: Array) -> Array:
-            slope = self.slope(kept, matrix)
-            # A slope of its own is not needed again, and its memory serves for the product.
-            weighted = multiplied(W, slope) if slope is matrix else np.multiply(W, slope, slope)
-            by_column = column_squares(rows, weighted, others)
-            lengths = per_setting(by_column, self.length_scale)
-            shapes = [np.vdot(W, part) for part in self.shape_slopes(kept, matrix)]
-            return np.concatenate([lengths, shapes])
+            n_blocks = -(-matrix.size // PULLED) or 1
+            size = -(-len(rows) // n_blocks) or 1
+            total = np.zeros(rows.shape[1] + len(self.natural_shapes()))
+            for first in range(0, len(rows), size):
+                own = slice(first, first + size)
+                total += self._pulled(W[own], square[own], matrix[own], rows[own], between)
+            lengths, shapes = np.split(total, rows.shape[1:])
+            return np.concatenate([per_setting(lengths, self.length_scale), shapes])
 
         return matrix, pull
+
+    def _pulled(
+        self, W: Array, square: Array, matrix: Array, rows: Array, others: Array
+    ) -> Array:
+        """Return the gradient by the log of a scale for each column, then by shapes."""
+        slope = self.slope(square, matrix)
+        # A slope of its own is not needed again, and its memory serves for the product.
+        weighted = np.multiply(W, slope, out=None if slope is matrix else slope)
+        by_column = column_squares(rows, weighted, others)
+        shapes = [np.vdot(W, part) for part in self.shape_slopes(square, matrix)]
+        return np.concatenate([by_column, shapes])
 
     def evaluated_diagonal(self, X: Array) -> Evaluated:
         """Return ones, which no parameter changes."""
@@ -145,11 +153,6 @@ class SquaredExponential(StationaryKernel):
     def examples(cls) -> tuple[Self, ...]:
         """Return examples for the laws, and for saving."""
         return cls(0.8), cls((0.5, 2.0))
-
-    @property
-    def keeps_distances(self) -> bool:
-        """Whether slopes need the squared distances: here the matrix is the slope."""
-        return False
 
     def profile(self, square: Array) -> Array:
         """Return ``exp(-s / 2)``, in place."""

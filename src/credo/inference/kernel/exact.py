@@ -17,7 +17,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from credo.features.kernels.kernel import Kernel, copied
+from credo.features.kernels.kernel import Kernel
 from credo.inference.kernel.process import (
     JOINT_MATRICES,
     LARGEST_JITTER,
@@ -47,7 +47,8 @@ __all__ = ["ExactBelief", "ExactProcess", "PartBelief", "mean_factor", "process_
 MATRICES = 5
 """Matrices of the size of the covariance that learning holds at a time.
 
-Three with a squared exponential kernel and four with one of Matern; sums hold more.
+Less than three with a squared exponential kernel, less than four with one of Matern; sums
+hold more.
 """
 
 
@@ -69,9 +70,8 @@ class ExactProcess:
         """Return the log evidence and its gradient, summed over outputs."""
         n, k = data.y.shape
         with threads_for_factors(n):
-            matrix, pull = kernel.evaluated(data.x)
-            # The pull-back may need the matrix itself.
-            factor, _ = _factored(copied(matrix), noise)
+            matrix, pull = kernel.written(data.x)
+            factor, _ = _factored(matrix, noise)
             del matrix
             weighted = _Weighted.of(data, factor)
             half, _ = dpotri(factor, overwrite_c=True)
@@ -84,7 +84,7 @@ class ExactProcess:
     def log_evidence(self, data: ProcessData, kernel: Kernel, noise: Array) -> float:
         """Return the log evidence alone, for a third of the cost."""
         with threads_for_factors(len(data.y)):
-            factor, _ = _factored(copied(kernel.evaluated(data.x)[0]), noise)
+            factor, _ = _factored(kernel.written(data.x)[0], noise)
             return _Weighted.of(data, factor).log_evidence(data)
 
     def bytes_needed(self, n_rows: int) -> float:
@@ -94,7 +94,7 @@ class ExactProcess:
     def belief(self, data: ProcessData, kernel: Kernel, noise: Array) -> ExactBelief:
         """Return the posterior of the function."""
         with threads_for_factors(len(data.y)):
-            factor, jitter = _factored(copied(kernel.evaluated(data.x)[0]), noise)
+            factor, jitter = _factored(kernel.written(data.x)[0], noise)
             lower = np.tril(factor)
             found = _Weighted.of(data, factor)
         return ExactBelief(

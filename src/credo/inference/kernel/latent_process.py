@@ -51,6 +51,7 @@ from credo.numerics.array import Array
 from credo.numerics.form import Form
 from credo.numerics.linear.linear_algebra import Cholesky, cholesky, solve_lower
 from credo.numerics.parallel.threads import threads_for_factors
+from credo.numerics.special.log_domain import softmax
 
 __all__ = [
     "ClassData",
@@ -483,35 +484,78 @@ class InducedSoftmax(LatentMethod):
         return self
 
     def evidence(self, data: ClassData, kernel: Kernel, state: Any = None) -> LatentEvidence:
-        """Return the log evidence; its gradient is not known."""
-        found = self._mode(data, kernel)
-        unknown = np.full(len(kernel.parameters), np.nan)
-        return LatentEvidence(found.log_evidence, unknown, None)
+        """Return the log evidence and its gradient; the inducing inputs stay."""
+        induced = _Induced.of(kernel, self.inducing, data.x, None)
+        design = induced.prior.design
+        found = self._mode(data, design, state)
+        with threads_for_factors(len(self.inducing) * (data.n_classes - 1)):
+            by_design = _by_features(data, design, *self._weights(data, found))
+            gradient = induced.pulled(by_design, np.zeros(len(design)))
+        return LatentEvidence(found.log_evidence, gradient, found.posterior.loc)
 
     def belief(
         self, data: ClassData, kernel: Kernel, state: Any = None
     ) -> tuple[InducedSoftmaxBelief, Inference]:
         """Return what is believed of the functions of the classes, and how it came about."""
-        found = self._mode(data, kernel)
-        gaussian, m = found.posterior, len(self.inducing)
-        n_codes = data.n_classes - 1
-        # The last weight of each is an intercept that no row has.
-        kept = (np.arange(n_codes)[:, None] * (m + 1) + np.arange(m)).ravel()
-        belief = InducedSoftmaxBelief(
-            kernel,
-            self.inducing,
-            gaussian.loc[kept].reshape(n_codes, m),
-            gaussian.form.precision[np.ix_(kept, kept)],
-        )
-        return belief, found
+        found = self._mode(data, _features(kernel, self.inducing, data.x)[0], state)
+        mean, precision = self._weights(data, found)
+        return InducedSoftmaxBelief(kernel, self.inducing, mean, precision), found
 
-    def _mode(self, data: ClassData, kernel: Kernel) -> Inference:
-        design, _ = _features(kernel, self.inducing, data.x)
+    def _mode(self, data: ClassData, design: Array, guess: Array | None) -> Inference:
         zero, one = np.zeros(design.shape[1]), np.ones(design.shape[1])
         coding = class_coding(data.n_classes)
         rows = SoftmaxRows(design, data.code, data.weight, zero, one, coding, False)
         with threads_for_factors(len(one) * coding.shape[1]):
-            return mode_of(LogisticProblem(rows, 1.0))
+            return mode_of(LogisticProblem(rows, 1.0, guess))
+
+    def _weights(self, data: ClassData, found: Inference) -> tuple[Array, Array]:
+        """Return mean (K - 1, m) and precision of the weights of the features."""
+        gaussian, n_codes, m = found.posterior, data.n_classes - 1, len(self.inducing)
+        # The last weight of each is an intercept that no row has.
+        kept = (np.arange(n_codes)[:, None] * (m + 1) + np.arange(m)).ravel()
+        mean = gaussian.loc[kept].reshape(n_codes, m)
+        return mean, gaussian.form.precision[np.ix_(kept, kept)]
+
+
+def _by_features(data: ClassData, design: Array, weights: Array, precision: Array) -> Array:
+    """Return the gradient of Laplace's log evidence of several classes by the features, (n, m).
+
+    With ``f_i = W a_i`` for features ``a_i`` of a row, ``g_i`` and ``-T_i`` the slope and the
+    curvature of its log likelihood by ``f_i``, ``H`` the precision of the weights and
+    ``u_i`` the slope of ``-log|H| / 2`` by ``f_i``, the mode moves by
+    ``H dW = sum_i (g_i - T_i W) da_i``, so that the gradient by ``a_i`` is
+
+    ``W'(g_i + u_i - T_i Q a_i) + Q'g_i - sum_jl T_ijl (H^-1)_jl a_i``
+
+    where ``H Q = sum_i u_i a_i'`` [rasmussen2006]_.
+
+    Parameters
+    ----------
+    weights, precision
+        ``W``, shape (K - 1, m), and ``H``, shape ((K - 1) m, (K - 1) m).
+    """
+    coding, factor = class_coding(data.n_classes), cholesky(precision)
+    n_codes, m = weights.shape
+    share = softmax(design @ weights.T @ coding.T, axis=1)
+    slope = data.weight[:, None] * (coding[data.code] - share @ coding)
+    mixed = share @ coding
+    bend = np.einsum("nc,ci,cj->nij", share, coding, coding, optimize=True)
+    bend = data.weight[:, None, None] * (bend - mixed[:, :, None] * mixed[:, None])
+    covariance = factor.inverse().reshape(n_codes, m, n_codes, m)
+    between, spread = np.empty_like(bend), np.zeros_like(design)
+    for i in range(n_codes):
+        for j in range(n_codes):
+            part = design @ covariance[i, :, j].T
+            between[:, i, j] = np.einsum("na,na->n", part, design)
+            spread += bend[:, i, j, None] * part
+    by_class = coding @ between @ coding.T
+    lean = np.diagonal(by_class, axis1=1, axis2=2)
+    lean = lean - 2.0 * np.einsum("ncd,nd->nc", by_class, share)
+    pull = share * (lean - np.sum(share * lean, axis=1, keepdims=True))
+    by_score = -0.5 * data.weight[:, None] * (pull @ coding)
+    moved = factor.solve((by_score.T @ design).reshape(-1, 1)).reshape(n_codes, m)
+    by_moved = np.einsum("nij,nj->ni", bend, design @ moved.T)
+    return np.asarray((slope + by_score - by_moved) @ weights + slope @ moved - spread)
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,6 +12,7 @@ rows do the rest. Inducing inputs are then chosen anew, and kept if the bound ri
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Annotated, Any, NamedTuple, Self
@@ -25,7 +26,7 @@ from credo.distributions.normal import Normal
 from credo.distributions.predictive import Predictive
 from credo.features.basis import distinct_rows
 from credo.features.kernels.equality import White
-from credo.features.kernels.kernel import Kernel
+from credo.features.kernels.kernel import Kernel, ScaledKernel
 from credo.inference.density.trajectory import FACTS, NoUTurnSampling
 from credo.inference.engine.draws import Draws
 from credo.inference.engine.engine import Inference, run
@@ -54,9 +55,11 @@ from credo.numerics.special.bijection import Interval
 
 __all__ = [
     "Copies",
+    "OutputBelief",
     "ProcessPosterior",
     "ProcessProblem",
     "RowNoise",
+    "Settings",
     "draw_settings",
     "learn_process",
 ]
@@ -72,55 +75,89 @@ NOISE_SPREAD = 1.5
 class RowNoise:
     """The noise variance of each row: ``known + exp(log level + columns w)``.
 
+    Each output has a level and weights of its own.
+
     Attributes
     ----------
     known
-        Variance of each row that is known beforehand, shape (n,).
+        Variance of each row that is known beforehand, shape (n, k).
     weight
         How many copies of it each row stands for, shape (n,).
     scatter
-        Weighted squares of the outcomes of the copies about their mean, over all outputs,
-        shape (n,).
+        Weighted squares of the outcomes of the copies about their mean, shape (n, k).
     columns
         Functions of the inputs that the log noise follows, shape (n, b); none if the noise is
         the same everywhere.
     level
-        The variance; None if it is learned.
+        The variance of each output, shape (k,); None if it is learned.
     floor
-        Least variance that may be learned, such as that of rounding.
+        Least variance that may be learned, such as that of rounding, shape (k,); None if any
+        may be.
     """
 
-    known: Annotated[Array, Form("n", 0.0)]
+    known: Annotated[Array, Form("n k", 0.0)]
     weight: Annotated[Array, Form("n", 0.0)]
-    scatter: Annotated[Array, Form("n", 0.0)]
+    scatter: Annotated[Array, Form("n k", 0.0)]
     columns: Annotated[Array, Form("n b")]
-    level: float | None = None
-    floor: float = 0.0
+    level: Annotated[Array | None, Form("k", 0.0)] = None
+    floor: Annotated[Array | None, Form("k", 0.0)] = None
+
+    @property
+    def n_outputs(self) -> int:
+        """How many outputs there are."""
+        return int(self.known.shape[1])
+
+    @property
+    def n_own(self) -> int:
+        """How many numbers an output learns: the level, then a weight for each column."""
+        return int(self.level is None) + int(self.columns.shape[1])
 
     @property
     def n_learned(self) -> int:
-        """How many numbers are learned: the level, then a weight for each column."""
-        return int(self.level is None) + int(self.columns.shape[1])
+        """How many numbers are learned: those of the first output, then of the second."""
+        return self.n_outputs * self.n_own
+
+    def repeated(self, level: Array, weight: float) -> Array:
+        """Return levels (k,) and one number for all weights, in the order of what is learned.
+
+        Levels are left out where they are given.
+        """
+        parts = [level[:, None]] if self.level is None else []
+        weights = np.full((self.n_outputs, self.columns.shape[1]), weight)
+        return np.asarray(np.hstack([*parts, weights]).reshape(-1))
+
+    @property
+    def level_places(self) -> NDArray[np.intp]:
+        """Places of the levels in what is learned; none if they are given."""
+        if self.level is not None:
+            return np.empty(0, dtype=np.intp)
+        return np.arange(self.n_outputs, dtype=np.intp) * self.n_own
 
     def names(self) -> list[str]:
         """Return names of what is learned."""
-        level = ["noise_variance"] if self.level is None else []
-        return level + [f"log_noise[{k}]" for k in range(self.columns.shape[1])]
+        is_one, found = self.n_outputs == 1, []
+        for output in range(self.n_outputs):
+            level = "noise_variance" if is_one else f"noise_variance[{output}]"
+            stem = "log_noise[" if is_one else f"log_noise[{output},"
+            found += [level] if self.level is None else []
+            found += [f"{stem}{column}]" for column in range(self.columns.shape[1])]
+        return found
 
     def varying(self, learned: Array, columns: Array) -> Array:
-        """Return the learned part of the variance at rows with such columns."""
+        """Return the learned part of the variance at m rows with such columns, (m, k)."""
+        own = learned.reshape(self.n_outputs, self.n_own)
         if self.level is None:
-            log_level, weights = learned[0], learned[1:]
+            log_level, weights = own[:, 0], own[:, 1:]
         else:
             with np.errstate(divide="ignore"):
-                log_level, weights = np.log(self.level), learned
-        return np.asarray(np.exp(np.broadcast_to(log_level + columns @ weights, len(columns))))
+                log_level, weights = np.log(self.level), own
+        return np.asarray(np.exp(log_level + columns @ weights.T))
 
     def by_learned(self, by_variance: Array, varying: Array) -> Array:
-        """Return the gradient by what is learned from that by the variance of each row."""
+        """Return the gradient by what is learned from that by the variances, both (n, k)."""
         by_log = by_variance * varying
-        level = [by_log.sum()] if self.level is None else []
-        return np.concatenate([level, by_log @ self.columns])
+        level = [by_log.sum(axis=0)[:, None]] if self.level is None else []
+        return np.asarray(np.hstack([*level, by_log.T @ self.columns]).reshape(-1))
 
     def taken(self, rows: Any) -> Self:
         """Return the noise of some rows."""
@@ -142,15 +179,16 @@ class RowNoise:
             columns=np.concatenate([self.columns, other.columns]),
         )
 
-    def copies(self, variance: Array, n_outputs: int) -> tuple[float, Array]:
-        """Return what copies add to the log evidence of their means, and its gradient.
+    def copies(self, variance: Array) -> tuple[float, Array]:
+        """Return what copies add to the log evidence of their means, and its gradient (n, k).
 
         The product of w normal densities of variance v is that of their mean, with variance
         ``v / w``, times ``(2 pi v)^(-(w - 1) / 2) w^(-1 / 2) exp(-scatter / (2 v))``.
         """
-        more = n_outputs * (self.weight - 1.0)
+        weight = self.weight[:, None]
+        more = weight - 1.0
         shares = np.divide(self.scatter, variance, out=np.zeros_like(variance), where=more != 0)
-        logs = more * (LOG_TWO_PI + np.log(variance)) + n_outputs * np.log(self.weight) + shares
+        logs = more * (LOG_TWO_PI + np.log(variance)) + np.log(weight) + shares
         return -0.5 * float(logs.sum()), 0.5 * (shares - more) / variance
 
 
@@ -161,7 +199,9 @@ class Copies(NamedTuple):
     ----------
     x, y
         Distinct inputs (n, d), and the weighted mean of the outcomes at each (n, k).
-    known, weight, scatter
+    known
+        Known noise of each, shape (n, j).
+    weight, scatter
         As in `RowNoise`.
     place
         Which of them each of the rows that were given is, shape (N,).
@@ -176,17 +216,17 @@ class Copies(NamedTuple):
 
     @classmethod
     def of(cls, x: Array, y: Array, weight: Array, known: Array) -> Copies:
-        """Return distinct rows: equal inputs of equal known noise are copies."""
+        """Return distinct rows: equal inputs of equal known noise, (N, j), are copies."""
         both, place = np.unique(np.column_stack([x, known]), axis=0, return_inverse=True)
         place = place.reshape(-1)
         n = len(both)
         total = as_float(np.bincount(place, weight, n))
-        sums = np.column_stack([np.bincount(place, weight * part, n) for part in y.T])
-        mean = as_float(sums / total[:, None])
-        squares = np.square(y - mean[place]).sum(axis=1)
-        scatter = as_float(np.bincount(place, weight * squares, n))
-        inputs = np.ascontiguousarray(both[:, :-1])
-        return cls(inputs, mean, np.ascontiguousarray(both[:, -1]), total, scatter, place)
+        mean = _summed(place, weight[:, None] * y, n) / total[:, None]
+        scatter = _summed(place, weight[:, None] * np.square(y - mean[place]), n)
+        inputs, noise = (
+            np.ascontiguousarray(part) for part in np.split(both, [x.shape[1]], axis=1)
+        )
+        return cls(inputs, mean, noise, total, scatter, place)
 
     def without(self, rows: NDArray[np.intp], y: Array, weight: Array) -> Copies:
         """Return the same distinct rows, those that have no copy left with weight zero.
@@ -202,19 +242,149 @@ class Copies(NamedTuple):
         left[rows] = 0.0
         n = len(self.x)
         total = as_float(np.bincount(self.place, left, n))
-        sums = np.column_stack([np.bincount(self.place, left * part, n) for part in y.T])
+        sums = _summed(self.place, left[:, None] * y, n)
         mean = self.y.copy()
         np.divide(sums, total[:, None], out=mean, where=total[:, None] > 0)
-        squares = np.square(y - mean[self.place]).sum(axis=1)
-        scatter = as_float(np.bincount(self.place, left * squares, n))
+        scatter = _summed(self.place, left[:, None] * np.square(y - mean[self.place]), n)
         return self._replace(y=mean, weight=total, scatter=scatter)
+
+
+def _summed(place: NDArray[np.intp], parts: Array, n: int) -> Array:
+    """Return sums of rows (N, k) that have the same place, shape (n, k)."""
+    return as_float(np.column_stack([np.bincount(place, part, n) for part in parts.T]))
+
+
+class Settings(NamedTuple):
+    """What free numbers stand for.
+
+    Attributes
+    ----------
+    kernel
+        What outputs share.
+    variances
+        What it is multiplied by for each output, shape (k,); None if it is the same for all.
+    noise
+        What the noise learned.
+    """
+
+    kernel: Kernel
+    variances: Array | None
+    noise: Array
+
+    def kernel_of(self, output: int) -> Kernel:
+        """Return the kernel of one output."""
+        if self.variances is None:
+            return self.kernel
+        return ScaledKernel(self.kernel, float(self.variances[output]))
+
+
+@dataclass(frozen=True, eq=False)
+class OutputBelief:
+    """What is believed of each output, at given settings, by beliefs of groups of them.
+
+    Attributes
+    ----------
+    groups
+        Which outputs each belief is about.
+    beliefs
+        By a method of computing a process, one for each group.
+    """
+
+    groups: tuple[NDArray[np.intp], ...]
+    beliefs: tuple[Any, ...]
+
+    @property
+    def log_evidence(self) -> float:
+        """Log probability of the outcomes, summed over outputs."""
+        return float(sum(belief.log_evidence for belief in self.beliefs))
+
+    @property
+    def jitter(self) -> float:
+        """What had to be added to the diagonal of a covariance at the most."""
+        return max(float(belief.jitter) for belief in self.beliefs)
+
+    def mean(self, X: Array, columns: Array) -> Array:
+        """Return the mean of the function at rows alone, shape (m, k)."""
+        return self._stacked([belief.mean(X, columns) for belief in self.beliefs])
+
+    def moments(self, X: Array, columns: Array) -> tuple[Array, Array]:
+        """Return mean and variance of the function at rows, without noise, shapes (m, k)."""
+        return self._both([belief.moments(X, columns) for belief in self.beliefs])
+
+    def components(self, X: Array, is_centered: bool) -> list[tuple[Array, Array]]:
+        """Return mean and variance (m, k) of the part of each addend of the kernel."""
+        found = [belief.components(X, is_centered) for belief in self.beliefs]
+        return [self._both(parts) for parts in zip(*found, strict=True)]
+
+    def mean_function(self, columns: Array) -> tuple[Array, Array]:
+        """Return mean and variance (m, k) of the mean functions at rows."""
+        return self._both([belief.mean_function(columns) for belief in self.beliefs])
+
+    def joint_bytes(self, m: int) -> float:
+        """Return the memory that `joint` and draws of so many rows take."""
+        return float(self.beliefs[0].joint_bytes(m))
+
+    def joint(self, X: Array, columns: Array) -> tuple[Array, Array]:
+        """Return mean (m, k) and covariance (m, m) of the function of the first group."""
+        mean, covariance = self.beliefs[0].joint(X, columns)
+        return mean, covariance
+
+    def sample(self, rng: Generator, X: Array, columns: Array, n: int) -> Array:
+        """Return values of ``n`` functions drawn from the posterior, shape (n, m, k)."""
+        return self._stacked([belief.sample(rng, X, columns, n) for belief in self.beliefs])
+
+    def leave_one_out(self) -> tuple[Array, Array]:
+        """Return mean and variance (n, k) of each outcome given all others."""
+        return self._both([belief.leave_one_out() for belief in self.beliefs])
+
+    def extended(self, data: ProcessData, noise: Array) -> Self:
+        """Return the posterior with more rows, whose noise is (m, k), at the same settings."""
+        grown = tuple(
+            belief.extended(data.x, data.y[:, group], data.columns, noise[:, group[0]])
+            for group, belief in zip(self.groups, self.beliefs, strict=True)
+        )
+        return replace(self, beliefs=grown)
+
+    def without(self, rows: NDArray[np.intp], kept: Array, y: Array) -> Self:
+        """Return the posterior with some outcomes forgotten, or noisier.
+
+        Parameters
+        ----------
+        rows
+            Places of the rows, shape (f,).
+        kept
+            One over the variance that is added to each, shape (f, k); zero forgets it.
+        y
+            Outcomes of all rows from now on, shape (n, k).
+        """
+        left = tuple(
+            belief.without(rows, kept[:, group[0]], y[:, group])
+            for group, belief in zip(self.groups, self.beliefs, strict=True)
+        )
+        return replace(self, beliefs=left)
+
+    def _both(self, pairs: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]:
+        means, variances = zip(*pairs, strict=True)
+        return self._stacked(means), self._stacked([own[:, None] for own in variances])
+
+    def _stacked(self, parts: Sequence[Array]) -> Array:
+        """Return what each group has in the order of the outputs, the last axis."""
+        if len(self.groups) == 1 and parts[0].shape[-1] == len(self.groups[0]):
+            return parts[0]
+        k = sum(len(group) for group in self.groups)
+        found = np.empty((*parts[0].shape[:-1], k))
+        for group, part in zip(self.groups, parts, strict=True):
+            found[..., group] = part
+        return found
 
 
 @dataclass(frozen=True, eq=False)
 class ProcessProblem(SettingsProblem):
     """A Gaussian process of which kernel parameters and noise are to be learned.
 
-    Free numbers are the logs of the kernel parameters, then what the noise learns.
+    Free numbers are the logs of the kernel parameters, then of a variance for each output if
+    these have their own, then what the noise learns. Outputs are independent, and each costs a
+    factor of its own; those whose covariance cannot differ share one.
 
     Attributes
     ----------
@@ -224,10 +394,13 @@ class ProcessProblem(SettingsProblem):
         How the evidence is computed.
     has_prior
         Whether kernel parameters have a log-normal prior around their natural values, and the
-        noise one that is flat in its log, of density one, where it is large, so that evidences
-        of models compare, and flat in its standard deviation where it is small beside the
-        spread of the outcomes [gelman2006]_: few rows that a function can go through say
-        nothing against no noise at all, which a prior flat in the log takes for granted.
+        noise one that is flat in its log, of density one, where it is large, and flat in its
+        standard deviation where it is small beside the spread of the outcomes [gelman2006]_:
+        few rows that a function can go through say nothing against no noise at all, which a
+        prior flat in the log takes for granted.
+    variance
+        What the kernel is multiplied by, to be learned for each output by itself, and the
+        first to be tried; None if the kernel is the same for all.
     """
 
     data: ProcessData
@@ -235,95 +408,181 @@ class ProcessProblem(SettingsProblem):
     noise: RowNoise
     method: ProcessMethod = field(default_factory=ExactProcess)
     has_prior: bool = True
+    variance: float | None = None
+
+    @cached_property
+    def y_variances(self) -> Array:
+        """Variance of each output over rows; that of the others where one does not vary."""
+        total = float(self.noise.weight.sum())
+        y, share = self.data.y, self.noise.weight / total
+        found = share @ np.square(y - share @ y) + self.noise.scatter.sum(axis=0) / total
+        return np.where(found > 0, found, found.mean() or 1.0)
 
     @cached_property
     def y_variance(self) -> float:
-        """Mean variance of the outcomes over rows; one if they do not vary."""
-        total = float(self.noise.weight.sum())
-        y, share = self.data.y, self.noise.weight / total
-        inside = float(self.noise.scatter.sum()) / (total * y.shape[1])
-        found = float((share @ np.square(y - share @ y)).mean()) + inside
-        return found if found > 0 else 1.0
+        """Mean variance of the outputs."""
+        return float(self.y_variances.mean())
 
     @cached_property
     def names(self) -> list[str]:
         """Names of the free numbers."""
-        return super().names + self.noise.names()
+        own = [f"variance[{output}]" for output in range(self._n_variances)]
+        return super().names + own + self.noise.names()
+
+    @property
+    def _n_variances(self) -> int:
+        return 0 if self.variance is None else self.noise.n_outputs
+
+    @property
+    def n_function(self) -> int:
+        """How many of the free numbers are of the function: all but those of the noise."""
+        return self.n_kernel + self._n_variances
+
+    @property
+    def level_places(self) -> NDArray[np.intp]:
+        """Places of the noise levels among the free numbers; none if they are given."""
+        return self.n_function + self.noise.level_places
 
     @cached_property
     def natural(self) -> Array:
         """Free numbers that are natural in the units of the data."""
-        kernel = self.kernel.natural(distinct_rows(self.data.x), self.y_variance)
-        level = [np.log(0.1 * self.y_variance)] if self.noise.level is None else []
-        return np.concatenate([kernel, level, np.zeros(self.noise.columns.shape[1])])
+        rows, level = distinct_rows(self.data.x), np.log(self.y_variances)
+        if self.variance is None:
+            function = self.kernel.natural(rows, self.y_variance)
+        else:
+            first, *kernel = ScaledKernel(self.kernel).natural(rows, 1.0)
+            function = np.concatenate([kernel, first + level])
+        return np.concatenate([function, self.noise.repeated(np.log(0.1) + level, 0.0)])
+
+    @property
+    def given(self) -> Array:
+        """Free numbers with the values of the kernel as it was given."""
+        start = super().given
+        if self.variance is not None:
+            start[self.n_kernel : self.n_function] = np.log(self.variance)
+        return start
 
     @cached_property
     def spread(self) -> Array:
         """Prior standard deviation of each free number, infinite where the prior is flat."""
-        kernel = [p.log_spread for p in self.kernel.parameters]
-        level = [np.inf] if self.noise.level is None else []
-        return np.array(kernel + level + [NOISE_SPREAD] * self.noise.columns.shape[1])
+        own = ScaledKernel(self.kernel).parameters[0].log_spread
+        function = np.append(super().spread, [own] * self._n_variances)
+        flat = np.full(self.noise.n_outputs, np.inf)
+        return np.concatenate([function, self.noise.repeated(flat, NOISE_SPREAD)])
 
     @cached_property
     def bounds(self) -> Array:
         """Least and largest value of each free number, shape (p, 2)."""
-        found = super().bounds
-        if self.noise.level is None:
-            low, high = np.array(NOISE_SHARES) * self.y_variance
-            floor = self.noise.floor
-            found[self.n_kernel] = np.log([max(low, floor), max(high, 10.0 * floor)])
+        found, noise = super().bounds, self.noise
+        if noise.level is None:
+            low, high = np.outer(NOISE_SHARES, self.y_variances)
+            floor = np.zeros_like(low) if noise.floor is None else noise.floor
+            limits = np.maximum(low, floor), np.maximum(high, 10.0 * floor)
+            found[self.level_places] = np.log(np.column_stack(limits))
         return found
 
     def log_prior(self, free: Array) -> tuple[float, Array]:
-        """Return the log density of the prior, and its gradient.
-
-        With ``s`` the noise variance as a share of that of the outcomes, the log of s has the
-        density ``sqrt(s / (1 + s))``.
-        """
+        """Return the log density of the prior, and its gradient."""
         value, slope = super().log_prior(free)
         if self.has_prior and self.noise.level is None:
-            share = float(np.exp(free[self.n_kernel])) / self.y_variance
-            value -= 0.5 * float(np.log1p(1.0 / share))
-            slope[self.n_kernel] += 0.5 / (1.0 + share)
-        return value, slope
+            share = np.exp(free[self.level_places]) / self.y_variances
+            slope[self.level_places] += 0.5 / (1.0 + share)
+        return value + self.log_noise_prior(free), slope
 
-    def split(self, free: Array) -> tuple[Kernel, Array]:
-        """Return the kernel and what the noise learned, from free numbers."""
-        return self.kernel.at(free[: self.n_kernel]), free[self.n_kernel :]
+    def log_noise_prior(self, free: Array) -> float:
+        """Return what the prior of the noise is below one that is flat in the log.
+
+        With ``s`` the noise variance as a share of that of the outcomes, the log of s has the
+        density ``sqrt(s / (1 + s))``. Divided by its value at the most probable noise, the
+        integral over settings becomes that under noise flat in its log with density one, which
+        other regressions have, as far as the rows say what the noise is.
+        """
+        if not self.has_prior or self.noise.level is not None:
+            return 0.0
+        share = np.exp(free[self.level_places]) / self.y_variances
+        return -0.5 * float(np.log1p(1.0 / share).sum())
+
+    def split(self, free: Array) -> Settings:
+        """Return what free numbers stand for."""
+        kernel, own, noise = np.split(free, [self.n_kernel, self.n_function])
+        variances = None if self.variance is None else np.exp(own)
+        return Settings(self.kernel.at(kernel), variances, noise)
+
+    @cached_property
+    def groups(self) -> list[NDArray[np.intp]]:
+        """Outputs that share a covariance: each is alone if it learns a part of its own."""
+        noise, k = self.noise, self.noise.n_outputs
+        if self.variance is not None or noise.n_learned or k == 1:
+            return [np.array([output]) for output in range(k)]
+        _, place = np.unique(self._variance(np.empty(0)), axis=1, return_inverse=True)
+        return [np.flatnonzero(place == group) for group in range(place.max() + 1)]
+
+    def _variance(self, learned: Array) -> Array:
+        """Return the noise variance of one copy of each row, shape (n, k)."""
+        return self.noise.known + self.noise.varying(learned, self.noise.columns)
+
+    def parts(
+        self, free: Array
+    ) -> Iterator[tuple[NDArray[np.intp], ProcessData, Kernel, Array]]:
+        """Yield groups of outputs, the data of each, its kernel, and its noise (n,)."""
+        settings = self.split(free)
+        variance = self._variance(settings.noise) / self.noise.weight[:, None]
+        for group in self.groups:
+            first, data = group[0], replace(self.data, y=self.data.y[:, group])
+            noise = np.ascontiguousarray(variance[:, first])
+            yield group, data, settings.kernel_of(first), noise
 
     def log_evidence(self, free: Array) -> tuple[float, Array]:
         """Return the log evidence at free numbers, and its gradient."""
-        kernel, learned = self.split(free)
-        noise, k = self.noise, self.data.y.shape[1]
-        varying = noise.varying(learned, noise.columns)
-        variance, weight = noise.known + varying, noise.weight
-        found = self.method.evidence(self.data, kernel, variance / weight)
-        value, by_variance = found.value, found.by_noise / weight
-        if (weight != 1.0).any():
-            more, by_more = noise.copies(variance, k)
+        noise, value = self.noise, 0.0
+        by_kernel, by_own = np.zeros(self.n_kernel), np.zeros(self._n_variances)
+        by_variance = np.empty_like(noise.known)
+        for group, data, kernel, own in self.parts(free):
+            found = self.method.evidence(data, kernel, own)
+            own_slope, slope = np.split(found.by_parameter, [len(by_own) and 1])
+            value, by_kernel = value + found.value, by_kernel + slope
+            by_own[group[: len(own_slope)]] = own_slope
+            by_variance[:, group] = found.by_noise[:, None] / noise.weight[:, None]
+        learned = self.split(free).noise
+        if (noise.weight != 1.0).any():
+            more, by_more = noise.copies(self._variance(learned))
             value, by_variance = value + more, by_variance + by_more
-        by_noise = noise.by_learned(by_variance, varying)
-        return value, np.concatenate([found.by_parameter, by_noise])
+        by_noise = noise.by_learned(by_variance, noise.varying(learned, noise.columns))
+        return value, np.concatenate([by_kernel, by_own, by_noise])
 
     def log_density(self, free: Array) -> float:
         """Return the log of evidence times prior alone; minus infinity without a factor."""
-        kernel, learned = self.split(free)
-        noise = self.noise
-        variance = noise.known + noise.varying(learned, noise.columns)
+        value = self.log_prior(free)[0]
         try:
-            value = self.method.log_evidence(self.data, kernel, variance / noise.weight)
+            for _, data, kernel, noise in self.parts(free):
+                value += self.method.log_evidence(data, kernel, noise)
         except NotPositiveDefinite:
             return -np.inf
-        if (noise.weight != 1.0).any():
-            value += noise.copies(variance, self.data.y.shape[1])[0]
-        return value + self.log_prior(free)[0]
+        return value + self.log_copies(free)
+
+    def log_copies(self, free: Array) -> float:
+        """Return what copies of rows add to the log evidence of their means."""
+        kept = self.noise.taken(np.flatnonzero(self.noise.weight > 0))
+        if (kept.weight == 1.0).all():
+            return 0.0
+        variance = kept.known + kept.varying(self.split(free).noise, kept.columns)
+        return kept.copies(variance)[0]
+
+    def belief(self, free: Array) -> OutputBelief:
+        """Return the posterior of the functions at free numbers."""
+        parts = [
+            (group, self.method.belief(data, kernel, noise))
+            for group, data, kernel, noise in self.parts(free)
+        ]
+        groups, beliefs = zip(*parts, strict=True)
+        return OutputBelief(groups, beliefs)
 
     def taken(self, rows: Any, method: ProcessMethod | None = None) -> Self:
         """Return the problem of some of the rows, under the same priors; exact if not said."""
         data, chosen = self.data, method or ExactProcess()
         part = ProcessData(data.x[rows], data.y[rows], data.columns[rows])
         small = replace(self, data=part, noise=self.noise.taken(rows), method=chosen)
-        for name in ("natural", "bounds", "y_variance"):
+        for name in ("natural", "bounds", "y_variances"):
             small.__dict__[name] = getattr(self, name)
         return small
 
@@ -402,11 +661,17 @@ def _kept(
 def _placed(problem: ProcessProblem, method: SparseProcess, free: Array) -> ProcessProblem:
     """Return the problem with inducing inputs that are best at free numbers, or given."""
     if method.inducing is None:
-        kernel, learned = problem.split(free)
-        noise = problem.noise
-        variance = noise.known + noise.varying(learned, noise.columns)
-        method = method.placed(problem.data, kernel, variance / noise.weight)
+        # What outputs share is bent alike; the largest signal beside its noise needs most.
+        sharpest = max(problem.parts(free), key=_precision)
+        method = method.placed(*sharpest[1:])
     return replace(problem, method=method)
+
+
+def _precision(part: tuple[Any, ProcessData, Kernel, Array]) -> float:
+    """Return the sum over rows of signal variance beside noise."""
+    _, data, kernel, noise = part
+    own = kernel.evaluated_diagonal(data.x)[0]
+    return float(np.sum(np.divide(own, noise, out=np.zeros_like(own), where=noise > 0)))
 
 
 def _near(problem: ProcessProblem, start: Array, rule: SettingsSearch) -> tuple[Array, Array]:
@@ -445,7 +710,7 @@ class ProcessPosterior:
 
     Attributes
     ----------
-    data, kernel, noise, method
+    data, kernel, noise, method, variance
         As in the problem.
     mode
         The most probable free numbers, shape (p,).
@@ -462,30 +727,32 @@ class ProcessPosterior:
     mode: Annotated[Array, Form("p")]
     points: Annotated[Array, Form("s p")]
     weights: Annotated[Array, Form("s", 0.0, 1.0)]
+    variance: float | None = None
 
     @classmethod
     def of(cls, problem: ProcessProblem, learned: Learned) -> Self:
         """Return the posterior at the settings found, or at draws around them."""
         parts = (problem.data, problem.kernel, problem.noise, problem.method)
         points, weights = _draws(problem, learned)
-        return cls(*parts, learned.free, points, weights)
+        return cls(*parts, learned.free, points, weights, problem.variance)
 
     @property
     def problem(self) -> ProcessProblem:
         """The problem without a prior, to ask for its evidence again."""
-        return ProcessProblem(self.data, self.kernel, self.noise, self.method, False)
+        parts = (self.data, self.kernel, self.noise, self.method)
+        return ProcessProblem(*parts, has_prior=False, variance=self.variance)
 
     @cached_property
-    def at_mode(self) -> Any:
+    def at_mode(self) -> OutputBelief:
         """What is believed of the function at the most probable settings."""
         if len(self.points) == 1:
             return self.beliefs[0]
-        return self._belief(self.mode)
+        return self.problem.belief(self.mode)
 
     @cached_property
-    def beliefs(self) -> list[Any]:
+    def beliefs(self) -> list[OutputBelief]:
         """What is believed of the function at each point."""
-        return [self._belief(point) for point in self.points]
+        return [self.problem.belief(point) for point in self.points]
 
     def sample(self, rng: Generator, X: Array, columns: Array, n: int) -> Array:
         """Return draws of the function at rows, settings included, shape (n, m, k)."""
@@ -497,18 +764,9 @@ class ProcessPosterior:
         ]
         return np.asarray(rng.permutation(np.concatenate(parts)))
 
-    def _belief(self, point: Array) -> Any:
-        variance = self.noise.known + self.noise_at(point, self.noise.columns)
-        kernel = self.kernel.at(point[: self._n_kernel])
-        return self.method.belief(self.data, kernel, variance / self.noise.weight)
-
-    @property
-    def _n_kernel(self) -> int:
-        return len(self.kernel.parameters)
-
     def noise_at(self, point: Array, columns: Array) -> Array:
-        """Return the learned noise variance at rows, under settings, shape (m,)."""
-        return self.noise.varying(point[self._n_kernel :], columns)
+        """Return the learned noise variance at rows, under settings, shape (m, k)."""
+        return self.noise.varying(self.problem.split(point).noise, columns)
 
     def mean(self, X: Array, columns: Array) -> Array:
         """Return the mean of the function at rows, which is that of outcomes, (m, k)."""
@@ -526,7 +784,7 @@ class ProcessPosterior:
         if np.array_equal(place, np.arange(n)):
             return self
         first = np.unique(place, return_index=True)[1]
-        inside = as_float(np.bincount(place, noise.scatter, n))
+        inside = _summed(place, noise.scatter, n)
         return self.conditioned(
             ProcessData(rows.x, rows.y, data.columns[first]),
             replace(
@@ -548,14 +806,14 @@ class ProcessPosterior:
         columns
             Mean functions at the rows, shape (m, q).
         noise
-            Variance that is added at the rows, (m,), for each point.
+            Variance that is added at the rows, (m, k), for each point.
         scale
             What outcomes were divided by, shape (k,).
         """
         parts = []
         for belief, own in zip(self.beliefs, noise, strict=True):
             mean, variance = belief.moments(X, columns)
-            doubt, spread = (np.sqrt(v)[:, None] * scale for v in (variance, own))
+            doubt, spread = (np.sqrt(v) * scale for v in (variance, own))
             # A function that is known for sure still has a density, if a narrow one.
             std = np.maximum(np.hypot(doubt, spread), 1e-150)
             parts.append(Predictive(Normal(mean * scale, std), doubt, spread))
@@ -594,7 +852,7 @@ class ProcessPosterior:
     def left_out(
         self, place: NDArray[np.intp], y: Array, weight: Array
     ) -> tuple[Array, Array, Array]:
-        """Return mean (N, k), variance of the function and of the noise (N,) without each row.
+        """Return mean, variance of the function and of the noise (N, k) without each row.
 
         Copies of a row that stay are one more observation of the function there.
 
@@ -607,14 +865,14 @@ class ProcessPosterior:
         """
         own = self.noise.known + self.noise_at(self.mode, self.noise.columns)
         mean, variance = self.at_mode.leave_one_out()
-        total = self.noise.weight
+        total = self.noise.weight[:, None]
         doubt = np.maximum(variance - own / total, 0.0)[place]
-        noise, left = own[place], (total[place] - weight)[:, None]
-        sums = total[place, None] * self.data.y[place] - weight[:, None] * y
+        noise, left = own[place], total[place] - weight[:, None]
+        sums = total[place] * self.data.y[place] - weight[:, None] * y
         rest = np.divide(sums, left, out=np.zeros_like(sums), where=left > 1e-9)
-        gain = (doubt * left[:, 0] / (noise + doubt * left[:, 0]))[:, None]
+        gain = doubt * left / (noise + doubt * left)
         found = mean[place] + gain * (rest - mean[place])
-        return found, doubt * (1.0 - gain[:, 0]), noise
+        return found, doubt * (1.0 - gain), noise
 
     def without(self, left: Copies) -> Self:
         """Return the posterior after a part of the outcomes, at the same settings.
@@ -628,9 +886,9 @@ class ProcessPosterior:
         rows = np.flatnonzero(weight < (1.0 - 1e-12) * total)
         share = weight[rows] * total[rows] / (total[rows] - weight[rows])
 
-        def part(belief: Any, point: Array) -> Any:
+        def part(belief: OutputBelief, point: Array) -> OutputBelief:
             own = self.noise.known + self.noise_at(point, self.noise.columns)
-            return belief.without(rows, share / own[rows], left.y)
+            return belief.without(rows, share[:, None] / own[rows], left.y)
 
         found = replace(
             self,
@@ -650,20 +908,14 @@ class ProcessPosterior:
         Where these would have more than `MOST_ENTRIES`, only the most probable ones are kept.
         """
         found = replace(self, data=data, noise=noise)
-        if len(self.points) * len(data.x) ** 2 <= MOST_ENTRIES:
+        if len(self.points) * noise.n_outputs * len(data.x) ** 2 <= MOST_ENTRIES:
             return found
         return replace(found, points=self.mode[None], weights=np.ones(1))
 
     @property
     def log_evidence_at_mode(self) -> float:
         """Log evidence at the most probable settings, or its bound."""
-        value = float(self.at_mode.log_evidence)
-        rows = np.flatnonzero(self.noise.weight > 0)
-        noise = self.noise.taken(rows)
-        if (noise.weight == 1.0).all():
-            return value
-        variance = noise.known + self.noise_at(self.mode, noise.columns)
-        return value + noise.copies(variance, self.data.y.shape[1])[0]
+        return self.at_mode.log_evidence + self.problem.log_copies(self.mode)
 
     def extended(self, data: ProcessData, noise: RowNoise) -> Self:
         """Return the posterior with more rows at the same settings, by growing the factors."""
@@ -672,13 +924,13 @@ class ProcessPosterior:
         grown = []
         for belief, point in zip(self.beliefs, self.points, strict=True):
             variance = noise.known + self.noise_at(point, noise.columns)
-            grown.append(belief.extended(data.x, data.y, data.columns, variance / noise.weight))
+            grown.append(belief.extended(data, variance / noise.weight[:, None]))
         found.__dict__["beliefs"] = grown
         return found
 
 
 def _function(mean: Array, variance: Array, scale: Array) -> Predictive:
-    doubt = np.sqrt(variance)[:, None] * scale
+    doubt = np.sqrt(variance) * scale
     # A function that is known for sure still has a density, if a narrow one.
     std = np.maximum(doubt, 1e-150)
     return Predictive(Normal(mean * scale, std), doubt, np.zeros_like(doubt))
@@ -696,7 +948,8 @@ def _draws(problem: ProcessProblem, learned: Learned) -> tuple[Array, Array]:
     that of the mixture it was drawn from.
     """
     n, is_open = len(problem.data.x), np.diagonal(learned.covariance) > 0
-    n_near = min(NEAR_DRAWS, MOST_ENTRIES // max(n * n, 1)) // 2
+    size = problem.noise.n_outputs * max(n * n, 1)
+    n_near = min(NEAR_DRAWS, MOST_ENTRIES // size) // 2
     if n_near < 1 or not is_open.any() or not problem.has_prior:
         return learned.free[None], np.ones(1)
     n_wide, p = max(0, FEW_DRAWS - n), int(is_open.sum())
@@ -767,7 +1020,8 @@ def draw_settings(
     n_points = min(int(np.clip(most, FEWEST_POINTS, MOST_POINTS)), len(pooled))
     chosen = np.linspace(0, len(pooled) - 1, n_points).astype(np.intp)
     parts = (data, problem.kernel, noise, problem.method, learned.free)
-    belief = ProcessPosterior(*parts, pooled[chosen], np.full(n_points, 1.0 / n_points))
+    shares = np.full(n_points, 1.0 / n_points)
+    belief = ProcessPosterior(*parts, pooled[chosen], shares, problem.variance)
     return belief, replace(
         found, posterior=Draws({"log_parameters": drawn, **facts}), state=None
     )

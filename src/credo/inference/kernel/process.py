@@ -55,7 +55,7 @@ class ProcessData:
     x
         Inputs, shape (n, d).
     y
-        Outcomes, shape (n, k); k outputs share the kernel and the noise.
+        Outcomes, shape (n, k); k outputs that share the kernel and the noise.
     columns
         Mean functions at the inputs, shape (n, q); none for a mean of zero.
     """

@@ -36,6 +36,7 @@ __all__ = [
     "climb",
     "curvature",
     "learn",
+    "learn_more",
     "more_bent",
     "normal_around",
     "some_rows",
@@ -254,6 +255,27 @@ def _learned(problem: SettingsProblem, rule: SettingsSearch) -> Learned:
     return normal_around(problem, *_off_saddle(problem, found, bend, rule))
 
 
+def learn_more(
+    problem: SettingsProblem, learned: Learned, n_before: int, rule: SettingsSearch
+) -> Learned:
+    """Return settings that were learned from some of the rows, learned on from all of them.
+
+    Parameters
+    ----------
+    n_before
+        How many rows they were learned from.
+    """
+    n_free, is_open = len(learned.free), np.diagonal(learned.covariance) > 0
+    hessian = np.eye(n_free)
+    if is_open.any():
+        inside = np.ix_(is_open, is_open)
+        hessian[inside] = np.linalg.inv(learned.covariance[inside])
+        hessian = more_bent(problem, hessian, n_before / len(problem.data.x))
+    found = climb(problem, learned.free, hessian, rule.max_steps, rule.tolerance)
+    bend = curvature(problem, found) if problem.has_prior else None
+    return normal_around(problem, found, bend)
+
+
 def _off_saddle(
     problem: SettingsProblem, found: Search, bend: Array, rule: SettingsSearch
 ) -> tuple[Search, Array]:
@@ -366,7 +388,7 @@ def _starts(problem: SettingsProblem) -> list[Array]:
     """Return the given values, the natural ones, and these with shorter or longer scales."""
     natural, given = problem.natural, problem.given
     is_length = np.array(["length_scale" in name for name in problem.names])
-    is_noise = np.array([name == "noise_variance" for name in problem.names])
+    is_noise = np.array([name.startswith("noise_variance") for name in problem.names])
     tries = [given, natural]
     tries += [natural - is_length - 2.3 * is_noise, natural + is_length + 1.5 * is_noise]
     part = _part_numbers(problem.names, is_length)

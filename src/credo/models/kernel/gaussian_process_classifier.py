@@ -28,7 +28,7 @@ from credo.inference.kernel.latent_process import (
     LatentProcessProblem,
     SoftmaxBelief,
 )
-from credo.inference.kernel.search import Learned, SettingsSearch, learn
+from credo.inference.kernel.search import SettingsSearch, learn, learn_more
 from credo.inference.logistic.softmax import class_coding, integrated_log_probability
 from credo.inference.site.expectation_propagation import ExpectationPropagation
 from credo.inference.site.laplace import SiteLaplace
@@ -91,7 +91,8 @@ class GaussianProcessClassifier(PredictiveClassifier):
     n_inducing
         Inducing inputs by which the functions are known. If None, all rows up to 2000 for two
         classes (rows and classes together for several), else 300 rows that leave little of
-        the others unknown; the kernel is then learned from 1000 rows (times classes).
+        the others unknown; the kernel is then learned from 1000 rows, or for several classes
+        from 1000 (times classes) first and then, by the inducing inputs, from all.
     ordered
         Whether classes are grades, from the least to the greatest label: one function, and
         cut points that are learned, between which it falls with standard normal noise.
@@ -169,20 +170,30 @@ class GaussianProcessClassifier(PredictiveClassifier):
         kernel = _placed(self.kernel, data.x)
         kernel.check_inputs(data.x)
         is_exact = self._is_exact(data)
-        n = LEARNING_ROWS // self._n_functions(data)
-        part = data if is_exact else data.taken(_spread_rows(data, n))
-        start, n = self._start(data), len(kernel.parameters)
+        n_part = LEARNING_ROWS // self._n_functions(data)
+        part = data if is_exact else data.taken(_spread_rows(data, n_part))
+        start = self._start(data)
         self.likelihood_ = cast(Any, start.likelihood)
-        learned = self._learned(part, kernel, start)
-        kernel = kernel.at(learned.free[:n])
-        self.likelihood_ = self.likelihood_.at(learned.free[n:])
-        log_volume = learned.log_evidence - learned.value
-        self.data_, self.kernel_ = data, kernel
-        self.method_ = "exact" if is_exact else "inducing inputs"
+        rough = self._exact(data, ROUGH[engine_name(self.inference)])
+        problem = LatentProcessProblem(
+            part, kernel, rough, start.variance, self.learning == "map"
+        )
+        search = SettingsSearch(tolerance=TOLERANCE)
+        learned = learn(problem, search)
+        self._set_settings(kernel, learned.free)
         method = self._exact(data)
         if not is_exact:
             inducing = inducing_rows(self.kernel_, data, self.likelihood_, self.n_inducing)
             method = self._induced(data, inducing)
+        if isinstance(method, InducedSoftmax) and len(learned.free):
+            # A part of few rows for each class says little of the settings.
+            whole = replace(problem, data=data, method=method, _last={})
+            learned = learn_more(whole, learned, len(part.x), search)
+            self._set_settings(kernel, learned.free)
+        warn_of_bounds(self, learned)
+        log_volume = learned.log_evidence - learned.value
+        self.data_ = data
+        self.method_ = "exact" if is_exact else "inducing inputs"
         self.posterior_, found = method.belief(data, self.kernel_)
         self.inference_ = replace(found, posterior=self.posterior_, state=None)
         self.log_evidence_ = found.log_evidence + log_volume
@@ -226,11 +237,6 @@ class GaussianProcessClassifier(PredictiveClassifier):
         method = self._exact(self.data_)
         if self.method_ != "exact":
             method = self._induced(self.data_, self.posterior_.x)
-        if gradient and isinstance(method, InducedSoftmax):
-            raise ValueError(
-                "the gradient of several classes needs all rows; found inducing inputs. Fit "
-                "with fewer rows, or with n_inducing of at least as many."
-            )
         found = method.at(logs[n:]).evidence(self.data_, self.kernel_.at(logs[:n]))
         return (found.value, found.gradient) if gradient else found.value
 
@@ -249,14 +255,10 @@ class GaussianProcessClassifier(PredictiveClassifier):
             return grades.natural(data.y, data.weight)
         return LogitLikelihood().natural(data.y, data.weight)
 
-    def _learned(self, data: ClassData, kernel: Kernel, start: Natural) -> Learned:
-        method = self._exact(data, ROUGH[engine_name(self.inference)])
-        problem = LatentProcessProblem(
-            data, kernel, method, start.variance, self.learning == "map"
-        )
-        found = learn(problem, SettingsSearch(tolerance=TOLERANCE))
-        warn_of_bounds(self, found)
-        return found
+    def _set_settings(self, kernel: Kernel, free: Array) -> None:
+        n = len(kernel.parameters)
+        self.kernel_ = kernel.at(free[:n])
+        self.likelihood_ = self.likelihood_.at(free[n:])
 
     def _induced(self, data: ClassData, inducing: Array) -> LatentMethod:
         if self._n_functions(data) > 1:

@@ -17,7 +17,7 @@ from credo.distributions.normal import Normal
 from credo.distributions.predictive import Predictive
 from credo.features.basis import Basis, column_spread, distinct_rows
 from credo.features.kernels.equality import White
-from credo.features.kernels.kernel import Kernel
+from credo.features.kernels.kernel import Kernel, ScaledKernel
 from credo.features.kernels.stationary import Matern52
 from credo.inference.density.trajectory import NoUTurnSampling
 from credo.inference.engine.diagnosis import Diagnosis
@@ -87,7 +87,8 @@ class GaussianProcessRegressor(PredictiveRegressor):
     kernel
         Covariance function from `credo.features`, whose values are the first to be tried; if
         None a variance times `Matern52` with a length scale for each column that varies.
-        Several outputs share it.
+        Several outputs, each divided by its spread, share it, but for a variance in front,
+        ``variance * kernel``, of which each learns its own.
     inference
         "map" for settings under weak priors in the units of the data, averaged over by
         weighted draws of a normal around the best; "nuts" for draws from the posterior of the
@@ -100,9 +101,7 @@ class GaussianProcessRegressor(PredictiveRegressor):
         "learned", a variance that is known, or "varying" for noise whose log follows the
         inputs; a basis says by which functions. A kernel with `White` in it brings its own
         noise, and none is learned besides. Learned noise is never less than what rounding of
-        the outcomes leaves open. Several outputs have noise that is the same share of the
-        spread of each, for which one factor serves all: fit one model for each output where
-        one is noisier than another.
+        the outcomes leaves open. Each of several outputs has noise of its own.
     method
         "exact" for no approximation; "series" for one column and kernels that have a state
         space form, exact as well and in time that grows with the rows; "sparse" for inducing
@@ -115,14 +114,20 @@ class GaussianProcessRegressor(PredictiveRegressor):
     Attributes
     ----------
     kernel_
-        The kernel with its most probable parameters.
+        The kernel with its most probable parameters; what outputs share of it.
     noise_variance_
         Most probable variance of the noise; at the mean of the inputs' functions if it varies.
+        An array (k,) of several outputs, in their units.
+    outcome_scale_
+        What outcomes are divided by: the spread of each of several outputs, and one for a
+        single one.
     log_parameters_, log_parameter_std_, parameter_names_
-        Logs of kernel parameters and noise at the maximum, how uncertain each is, and its
-        name; "ml" takes the maximum for what is known, an uncertainty of zero.
+        Logs of kernel parameters and noise, of scaled outcomes, at the maximum, how uncertain
+        each is, and its name; "ml" takes the maximum for what is known, an uncertainty of
+        zero.
     log_evidence_, evidence_method_
-        Log probability of y with all settings integrated out, by "laplace" where some were
+        Log probability of y with all settings integrated out, learned noise under a prior
+        that is flat in its log as that of `LinearRegression` is; by "laplace" where some were
         learned and "exact" otherwise; a "bound" of it if the process is sparse; for "ml" it
         is their largest value, "none".
     evidence_flat_
@@ -160,7 +165,7 @@ class GaussianProcessRegressor(PredictiveRegressor):
     mean_columns_: Annotated[NDArray[np.intp], Form("q", 0)]
     method_: str
     noise_basis_: Basis | None
-    noise_variance_: float
+    noise_variance_: Annotated[float | Array, Form("...", 0.0)]
     outcome_scale_: Annotated[Array, Form("k", 0.0, FINITE)]
     parameter_names_: tuple[str, ...]
     posterior_: ProcessPosterior
@@ -218,8 +223,12 @@ class GaussianProcessRegressor(PredictiveRegressor):
                 delattr(self, name)
         data, noise = self._rows(X, y, sample_weight, noise_variance, is_first=True)
         kernel = self._start_kernel(data.x)
+        variance: float | None = None
         method = self._chosen(data.x, kernel)
-        problem = ProcessProblem(data, kernel, noise, method, self.inference != "ml")
+        if noise.n_outputs > 1 and isinstance(kernel, ScaledKernel):
+            variance, kernel = kernel.variance, kernel.kernel
+        has_prior = self.inference != "ml"
+        problem = ProcessProblem(data, kernel, noise, method, has_prior, variance)
         problem, learned = learn_process(problem)
         self._warn_of_bounds(learned)
         self._warn_of_copies(int(np.sum(row_weight(sample_weight, X) > 0)), problem, learned)
@@ -313,7 +322,7 @@ class GaussianProcessRegressor(PredictiveRegressor):
         _require_memory("predict_joint", len(inputs), belief.joint_bytes(len(inputs)))
         mean, covariance = belief.joint(inputs, self._columns(inputs))
         if with_noise:
-            covariance = covariance + np.diag(self._noise_at(inputs))
+            covariance = covariance + np.diag(self._noise_at(inputs)[:, 0])
         return MultivariateNormal(mean[:, 0], covariance)
 
     def sample_functions(self, X: ArrayLike, n: int, random_state: Any = None) -> Array:
@@ -349,7 +358,7 @@ class GaussianProcessRegressor(PredictiveRegressor):
             )
         mean, spread, noise = known.left_out(rows.place, scaled, weight)
         scale = self.outcome_scale_
-        doubt, own = (np.sqrt(part)[:, None] * scale for part in (spread, noise))
+        doubt, own = (np.sqrt(part) * scale for part in (spread, noise))
         found = Predictive(Normal(mean * scale, np.hypot(doubt, own)), doubt, own)
         return self._squeezed(found)
 
@@ -408,14 +417,14 @@ class GaussianProcessRegressor(PredictiveRegressor):
         """
         check_is_fitted(self)
         logs = as_float(log_parameters)
-        n, n_kernel = len(self.log_parameters_), len(self.kernel_.parameters)
-        if logs.shape not in {(n,), (n_kernel,)}:
+        problem = self.posterior_.problem
+        if logs.shape not in {self.log_parameters_.shape, (problem.n_function,)}:
             raise ValueError(
                 f"log_parameters must hold the logs of {list(self.parameter_names_)}; found "
                 f"shape {logs.shape}. Start from model.log_parameters_."
             )
         whole = np.concatenate([logs, self.log_parameters_[len(logs) :]])
-        value, slope = self.posterior_.problem.log_evidence(whole)
+        value, slope = problem.log_evidence(whole)
         value -= self._scale_shift()
         return (value, slope[: len(logs)]) if gradient else value
 
@@ -516,24 +525,27 @@ class GaussianProcessRegressor(PredictiveRegressor):
             self._is_single = outcomes.ndim == 1
             self._place(x[is_kept])
             self.outcome_scale_ = self._scale_of(outcomes[is_kept])
-        rows = Copies.of(
-            x[is_kept],
-            outcomes.reshape(len(x), -1)[is_kept] / self.outcome_scale_,
-            weight[is_kept],
-            known[is_kept],
-        )
-        columns = self._columns(rows.x)
+        scaled = outcomes.reshape(len(x), -1)[is_kept] / self.outcome_scale_
+        rows = Copies.of(x[is_kept], scaled, weight[is_kept], known[is_kept])
+        columns, scale = self._columns(rows.x), self.outcome_scale_
         if len(columns) <= columns.shape[1]:
             raise ValueError(
                 "distinct rows of positive weight must outnumber the mean functions, of which "
                 f"there are {columns.shape[1]}; found n_samples={len(columns)}. Add rows, or "
                 "use mean='zero'."
             )
-        varying, level = self._noise_columns(rows.x), self._noise_level
+        level = self._noise_level
         # Outcomes that repeat with their rows are no sign of rounding.
-        seen = outcomes[is_kept] / self.outcome_scale_[0] if rows.scatter.any() else rows.y
-        floor = rounding_variance(seen.reshape(-1)) if len(self.outcome_scale_) == 1 else 0.0
-        noise = RowNoise(rows.known, rows.weight, rows.scatter, varying, level, floor)
+        seen = scaled if rows.scatter.any() else rows.y
+        noise = RowNoise(
+            rows.known / scale**2,
+            rows.weight,
+            rows.scatter,
+            self._noise_columns(rows.x),
+            None if level is None else level / scale**2,
+            np.array([rounding_variance(output) for output in seen.T]),
+        )
+        _require_noise_of_copies(noise)
         return ProcessData(rows.x, rows.y, columns), noise
 
     def _scale_of(self, outcomes: Array) -> Array:
@@ -614,11 +626,10 @@ class GaussianProcessRegressor(PredictiveRegressor):
         self.posterior_ = ProcessPosterior.of(problem, learned)
         self.log_parameters_ = learned.free
         self.parameter_names_ = tuple(problem.names)
-        self.kernel_, noise = problem.split(learned.free)
-        varying = problem.noise.varying(
-            noise, problem.noise.columns.mean(axis=0, keepdims=True)
-        )
-        self.noise_variance_ = float(varying[0])
+        self.kernel_ = problem.split(learned.free).kernel
+        columns = problem.noise.columns.mean(axis=0, keepdims=True)
+        noise = self.posterior_.noise_at(learned.free, columns)[0] * self.outcome_scale_**2
+        self.noise_variance_ = float(noise[0]) if len(noise) == 1 else noise
         self.method_ = type(problem.method).__name__
         is_learned = len(learned.free) > 0
         self.evidence_method_ = "laplace" if is_learned else "exact"
@@ -626,7 +637,9 @@ class GaussianProcessRegressor(PredictiveRegressor):
             self.evidence_method_ = "bound"
         if self.inference == "ml" and is_learned:
             self.evidence_method_ = "none"
-        value = learned.value if self.inference == "ml" else learned.log_evidence
+        value = learned.value
+        if self.inference != "ml":
+            value = learned.log_evidence - problem.log_noise_prior(learned.free)
         self.log_evidence_ = float(value) - self._scale_shift()
         flat = {
             "intercept": self.mean != "zero",
@@ -639,7 +652,7 @@ class GaussianProcessRegressor(PredictiveRegressor):
         self.log_parameter_std_ = np.sqrt(np.maximum(np.diagonal(learned.covariance), 0.0))
         if self._is_drawn and is_learned:
             self._draw_settings(problem, learned)
-        self.jitter_ = max(float(getattr(b, "jitter", 0.0)) for b in self.posterior_.beliefs)
+        self.jitter_ = max(belief.jitter for belief in self.posterior_.beliefs)
         return self
 
     @property
@@ -684,10 +697,12 @@ class GaussianProcessRegressor(PredictiveRegressor):
         """Warn of rows that are there twice, by which no noise at all was learned."""
         noise, n_distinct = problem.noise, len(problem.data.x)
         is_copied = 10 * (n_rows - n_distinct) >= n_rows and not noise.scatter.any()
-        if noise.level is not None or not is_copied:
+        if not is_copied or noise.floor is None:
             return
-        low = problem.bounds[problem.n_kernel, 0]
-        if noise.floor < np.exp(low) and learned.free[problem.n_kernel] < low + 1.0:
+        places = problem.level_places
+        low = problem.bounds[places, 0]
+        is_least = (noise.floor < np.exp(low)) & (learned.free[places] < low + 1.0)
+        if len(places) and is_least.any():
             warn_user(
                 "rows with the same inputs must be separate measurements for noise to be "
                 f"learned; found {n_rows - n_distinct} of {n_rows} that repeat another with "
@@ -703,6 +718,20 @@ class GaussianProcessRegressor(PredictiveRegressor):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
+
+
+def _require_noise_of_copies(noise: RowNoise) -> None:
+    """Raise an error if rows of which there are several have no noise that tells them apart."""
+    if noise.level is None:
+        return
+    is_bare = ((noise.known + noise.level) == 0).any(axis=1) & (noise.weight != 1.0)
+    if is_bare.any():
+        raise ValueError(
+            "rows that repeat the inputs of another, or have a weight other than 1, must have "
+            f"noise of positive variance; found {int(is_bare.sum())} distinct rows of this "
+            "kind without any. Leave out the copies, give a noise, noise=0.01, or let it be "
+            "learned, noise='learned', without White in the kernel."
+        )
 
 
 def _has_learned(known: ProcessPosterior, rows: Copies) -> bool:
