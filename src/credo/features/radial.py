@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from credo.features.basis import Basis, column_spread
-from credo.numerics.array import Array, as_float
+from credo.numerics.array import Array, as_float, squared_distances
 from credo.numerics.example import Example
 from credo.numerics.form import SMALLEST, Form
-from credo.numerics.linear.clustering import kmeans, squared_distances
+from credo.numerics.linear.clustering import kmeans
 
 __all__ = ["RadialBasis"]
 

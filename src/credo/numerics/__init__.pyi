@@ -1,10 +1,10 @@
 from credo.numerics import optimize as optimize
 from credo.numerics.array import Array as Array
 from credo.numerics.array import as_float as as_float
+from credo.numerics.array import squared_distances as squared_distances
 from credo.numerics.linear.clustering import Clustering as Clustering
 from credo.numerics.linear.clustering import kmeans as kmeans
 from credo.numerics.linear.clustering import nearest as nearest
-from credo.numerics.linear.clustering import squared_distances as squared_distances
 from credo.numerics.linear.linear_algebra import Cholesky as Cholesky
 from credo.numerics.linear.linear_algebra import NotPositiveDefinite as NotPositiveDefinite
 from credo.numerics.linear.linear_algebra import block_inverse as block_inverse

@@ -1,7 +1,7 @@
 """The array type that every room below ``models`` speaks: float64, of known shape, trusted.
 
 What users pass becomes one here; gaps in one are found, and columns that are constant but for
-rounding. Large work arrays take memory that was used before.
+rounding; rows have distances. Large work arrays take memory that was used before.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ __all__ = [
     "merged_rows",
     "rounded",
     "rounding_variance",
+    "squared_distances",
     "unmasked",
     "usual_variance",
     "work_array",
@@ -217,3 +218,29 @@ def merged_rows(rows: Array, weight: Array, digits: int = 10) -> tuple[Array, Ar
     """
     once, place = np.unique(rounded(rows, digits, axis=0), axis=0, return_inverse=True)
     return once, rounded(np.bincount(place.ravel(), weight), digits)
+
+
+def squared_distances(X: Array, Y: Array) -> Array:
+    """Return ``|x_i - y_j|^2``, shape (n_x, n_y), never negative.
+
+    Notes
+    -----
+    ``|x|^2 + |y|^2 - 2 x.y`` is one matrix product, of ``(-2 x, |x|^2, 1)`` and
+    ``(y, 1, |y|^2)``, but cancels when both rows lie far from the
+    origin, so the mean of ``Y`` becomes the origin first.
+
+    Examples
+    --------
+    >>> squared_distances(np.array([[0.0, 0.0]]), np.array([[3.0, 4.0], [0.0, 1.0]]))
+    array([[25.,  1.]])
+    """
+    if len(Y) == 0:
+        return np.empty((len(X), 0))
+    origin = Y.mean(axis=0)
+    X, Y = X - origin, Y - origin
+    # Far outside, a square may overflow to infinity: that is the right answer there.
+    with np.errstate(over="ignore", invalid="ignore"):
+        left = np.column_stack([-2.0 * X, np.square(X).sum(axis=1), np.ones(len(X))])
+        right = np.column_stack([Y, np.ones(len(Y)), np.square(Y).sum(axis=1)])
+        squares = np.matmul(left, right.T, out=work_array((len(X), len(Y))))
+    return np.maximum(squares, 0.0, out=squares)

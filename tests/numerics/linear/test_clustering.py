@@ -5,7 +5,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
 
-from credo.numerics.linear.clustering import kmeans, nearest, squared_distances
+from credo.numerics.array import squared_distances
+from credo.numerics.linear.clustering import kmeans, nearest
 
 
 def scatter_of(X, labels):

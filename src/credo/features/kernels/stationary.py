@@ -25,9 +25,8 @@ from credo.features.kernels.kernel import (
     per_setting,
     positive_setting,
 )
-from credo.numerics.array import Array, as_float, work_array
+from credo.numerics.array import Array, as_float, squared_distances, work_array
 from credo.numerics.example import Example
-from credo.numerics.linear.clustering import squared_distances
 from credo.numerics.parallel.threads import in_parts
 from credo.numerics.quotation import quote
 

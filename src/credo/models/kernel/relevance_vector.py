@@ -39,10 +39,9 @@ from credo.models.contract.inputs import (
     validated,
 )
 from credo.models.contract.regressor import PredictiveRegressor
-from credo.numerics.array import Array, is_constant
+from credo.numerics.array import Array, is_constant, squared_distances
 from credo.numerics.example import Example
 from credo.numerics.form import Form
-from credo.numerics.linear.clustering import squared_distances
 from credo.numerics.parallel.threads import threads_for
 from credo.numerics.quotation import quote
 

@@ -1,44 +1,17 @@
-"""Distances between rows by matrix products, and k-means: a few centers for many rows."""
+"""K-means: a few centers for many rows, and the center nearest to each row."""
 
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from credo.numerics.array import Array, work_array
+from credo.numerics.array import Array, squared_distances
 
-__all__ = ["Clustering", "kmeans", "nearest", "squared_distances"]
+__all__ = ["Clustering", "kmeans", "nearest"]
 
 
 _BLOCK = 1 << 17
 """Distances found at a time: few enough to stay in cache until they are compared."""
-
-
-def squared_distances(X: Array, Y: Array) -> Array:
-    """Return ``|x_i - y_j|^2``, shape (n_x, n_y), never negative.
-
-    Notes
-    -----
-    ``|x|^2 + |y|^2 - 2 x.y`` is one matrix product, of ``(-2 x, |x|^2, 1)`` and
-    ``(y, 1, |y|^2)``, but cancels when both rows lie far from the
-    origin, so the mean of ``Y`` becomes the origin first.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> squared_distances(np.array([[0.0, 0.0]]), np.array([[3.0, 4.0], [0.0, 1.0]]))
-    array([[25.,  1.]])
-    """
-    if len(Y) == 0:
-        return np.empty((len(X), 0))
-    origin = Y.mean(axis=0)
-    X, Y = X - origin, Y - origin
-    # Far outside, a square may overflow to infinity: that is the right answer there.
-    with np.errstate(over="ignore", invalid="ignore"):
-        left = np.column_stack([-2.0 * X, np.square(X).sum(axis=1), np.ones(len(X))])
-        right = np.column_stack([Y, np.ones(len(Y)), np.square(Y).sum(axis=1)])
-        squares = np.matmul(left, right.T, out=work_array((len(X), len(Y))))
-    return np.maximum(squares, 0.0, out=squares)
 
 
 def nearest(X: Array, centers: Array) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
