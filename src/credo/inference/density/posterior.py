@@ -73,6 +73,9 @@ N_PATHS = 4
 GOOD_K_HAT = 0.5
 """Shape of the tail of the weights up to which Laplace's Gaussian is good enough."""
 
+CAREFUL = 0.9
+"""Acceptance of chains where nobody chose it: a Gaussian failed, so steps are smaller."""
+
 OTHER_MODE = 10.0
 """Nats below the best mode up to which another one matters."""
 
@@ -490,7 +493,7 @@ def _auto(asked: _Asked) -> Posterior:
             return found
         why = found.notes[-1].removeprefix("But ").rstrip(".")
         why = why[0].upper() + why[1:]
-    engine = NoUTurnSampling(n_draws=asked.draws)
+    engine = NoUTurnSampling(n_draws=asked.draws, acceptance=CAREFUL)
     return _drawn(asked, engine, (f"{why}, so the density was followed by NUTS.",))
 
 
