@@ -1,5 +1,7 @@
 """Gaussian process regression on series, and the parts of sums of kernels."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -97,8 +99,10 @@ def test_a_part_is_the_posterior_of_its_function_given_the_sum():
 
 def test_parts_of_several_outputs_have_their_units():
     wide = np.column_stack([Y[:40], 100.0 * Y[:40]])
+    model = GaussianProcessRegressor(SUM).fit(T[:40], wide)
     # At one point of settings: draws of a noise of its own are not the same for each.
-    model = GaussianProcessRegressor(SUM, inference="ml").fit(T[:40], wide)
+    one = {"points": model.log_parameters_[None], "weights": np.ones(1)}
+    model.posterior_ = replace(model.posterior_, **one)
     part = model.components(NEW)["part2"]
     assert_allclose(part.mean()[:, 1], 100.0 * part.mean()[:, 0], rtol=1e-6)
     assert_allclose(part.std()[:, 1], 100.0 * part.std()[:, 0], rtol=1e-6)
