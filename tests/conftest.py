@@ -3,6 +3,8 @@
 Property tests repeat their examples; ``--hypothesis-profile=search`` tries new ones.
 """
 
+import signal
+
 import numpy as np
 import pytest
 from hypothesis import settings
@@ -12,6 +14,11 @@ pytest_plugins = ["clinic"]
 settings.register_profile("repeatable", derandomize=True)
 settings.register_profile("search", max_examples=500, deadline=None)
 settings.load_profile("repeatable")
+
+
+def pytest_configure(config):
+    """Let interrupts be heard: processes that a shell starts in the background ignore them."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
