@@ -74,6 +74,13 @@ def test_support_vectors_are_judged_without_their_fold_and_never_averaged(share)
     assert_allclose(machine.epsilon, 0.1 * Y.std(), rtol=0.05)
 
 
+@pytest.mark.parametrize("seed", [1, 3])
+def test_few_distinct_rows_are_no_table_for_support_vectors(seed):
+    table = pd.DataFrame({"x": [0.0] * 29 + [1.0], "y": [0.0] * 29 + [1.5]})
+    study = credo.fit(table, target="y", task="regression", seed=seed)
+    assert "support vectors" not in study.table().index
+
+
 def test_support_vectors_alone_are_refused_since_nothing_weighs_them():
     table = pd.DataFrame(X, columns=NAMES).assign(outcome=Y)
     with pytest.raises(TableError, match="must name one with an evidence"):

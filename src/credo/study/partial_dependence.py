@@ -24,8 +24,7 @@ from credo.distributions.categorical import Categorical
 from credo.distributions.estimate import Estimate
 from credo.distributions.predictive import Predictive
 from credo.features.basis import column_spread
-from credo.numerics.array import Array
-from credo.numerics.linear.clustering import squared_distances
+from credo.numerics.array import Array, squared_distances
 
 __all__ = ["N_PROFILES", "Profile", "profiles"]
 

@@ -24,7 +24,7 @@ from credo.data.table.target import Target
 from credo.distributions.estimate import Estimate
 from credo.distributions.predictive import Predictive
 from credo.features.additive import LinearBasis, SplineBasis
-from credo.features.basis import Basis
+from credo.features.basis import Basis, distinct_rows
 from credo.features.continued import ContinuedBasis
 from credo.features.polynomial import PolynomialBasis
 from credo.features.radial import RadialBasis
@@ -98,7 +98,7 @@ MAX_TERMS = 600
 """No candidate has more terms than this, nor more than there are training rows."""
 
 SUPPORT_ROWS = (20, 1_000)
-"""Fewest rows for folds within folds, and most on which support vectors take a second."""
+"""Fewest distinct rows, for folds within folds; most on which support vectors take a second."""
 
 SUPPORT_COSTS, SUPPORT_WIDTH = (1.0, 10.0), 0.1
 """Costs of support vectors to choose from, and errors that cost nothing, in units of y."""
@@ -137,8 +137,8 @@ class _Regression:
         if SUPPORT in named and named <= {SUPPORT, CONSTANT}:
             raise TableError(
                 f"`models` must name one with an evidence, by which they are averaged; found "
-                f"{SUPPORT} alone; name another as well, such as {LINEAR}, or fit a "
-                "SupportVectorRegressor by itself."
+                f"{SUPPORT} with at most the mean beside them; name another as well, such as "
+                f"{LINEAR}, or fit a SupportVectorRegressor by itself."
             )
         return settings
 
@@ -280,7 +280,7 @@ def regression_slate(X: ArrayLike, is_fast: bool = False, y: ArrayLike | None = 
     candidates = tuple((name, LinearRegression(_continued(basis))) for name, basis, _ in kept)
     if is_fast:
         return Slate(candidates, tuple(notes))
-    is_fit = SUPPORT_ROWS[0] <= len(rows) <= SUPPORT_ROWS[1]
+    is_fit = SUPPORT_ROWS[0] <= len(distinct_rows(rows)) and len(rows) <= SUPPORT_ROWS[1]
     support = _support(np.asarray(y)) if is_fit and y is not None else []
     processes = process_slate(rows)
     return Slate((*candidates, *support, *processes.candidates), (*notes, *processes.notes))

@@ -1,3 +1,5 @@
+import warnings
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -19,7 +21,7 @@ from credo.inference import (
     support_vectors,
 )
 from credo.inference.margin import support_vectors as module
-from credo.inference.margin.kernel_values import kernel_values
+from credo.inference.margin.kernel_values import kernel_values, loops
 from credo.numerics.linear.linear_algebra import NotPositiveDefinite
 from credo.numerics.optimize import QuadraticProgram
 
@@ -269,8 +271,67 @@ def test_sums_in_float32_are_as_far_off_as_was_said(spread):
     values = kernel_values(2.5 * SquaredExponential(1.0), x)
     places = np.arange(700)
     exact = values.own_sums(weight)
-    error = np.abs(values.moves(places, places, weight) - exact).max()
+    error = np.abs(values.moves(places, places, weight, np.float32) - exact).max()
     assert error <= values.moves_error(weight)
+
+
+@pytest.mark.parametrize("n_bytes", [1, 3072, 4096])
+def test_a_cache_of_two_rows_is_enough(n_bytes):
+    x, sign = classes(200)
+    problem = SupportProblem.of_classes(SquaredExponential(1.0), x, sign, np.ones(200))
+    few = support_vectors(problem, SupportSettings(1e-3, n_bytes=n_bytes))
+    whole = support_vectors(problem)
+    assert few.residual <= 1e-3
+    assert_allclose(few.dual_objective, whole.dual_objective, rtol=1e-5)
+
+
+@pytest.mark.parametrize("n_chosen", [1, 2, 8])
+def test_rows_to_evaluate_are_the_one_needed_and_the_most_urgent_others(n_chosen):
+    rng = np.random.default_rng(1)
+    gradient = rng.normal(size=(6, 64)).astype(np.float32)
+    up, down, present = np.zeros((3, 6, 64), dtype=np.float32)
+    middle = (gradient.max() + gradient.min()) / 2.0
+    urgency = np.abs(gradient - middle)
+    best = urgency.argmax(axis=1) + 64 * np.arange(6)
+    best = best[np.argsort(-urgency.ravel()[best])]
+    for row in (int(best[2]), 133):
+        chosen = np.full(n_chosen, -1, dtype=np.intp)
+        n = loops().wanted_rows(present, gradient, up, down, row, chosen)
+        others = [entry for entry in best if entry != row][: n_chosen - 1]
+        assert chosen[:n].tolist() == [row, *others]
+
+
+def test_one_row_far_away_leaves_the_others_their_digits():
+    x, sign = classes(3000, d=5)
+    x[0] = 1e7
+    for far in (1e7, 1e20, 1e160):
+        x[0] = far
+        problem = SupportProblem.of_classes(SquaredExponential(1.5), x, sign, np.ones(3000))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            found = support_vectors(problem)
+        assert found.residual <= 1e-3
+        near = kernel_values(problem.kernel, x[1:])
+        score = near.sums(x[1:], found.dual[1:])
+        assert_allclose(found.score[1:], score, atol=1e-3)
+
+
+def test_an_optimum_within_wider_limits_is_kept_along_a_path():
+    x, sign = classes(400)
+    apart = x + np.outer(sign, [4.0, 0.0, 0.0])
+    problem = SupportProblem.of_classes(SquaredExponential(2.0), apart, sign, np.ones(400))
+    path = support_path(problem, [10.0, 100.0, 1000.0])
+    assert np.abs(path[0].dual).max() < 10.0
+    assert path[0].n_steps > 0
+    assert [one.n_steps for one in path[1:]] == [0, 0]
+
+
+def test_a_hard_margin_whose_tolerance_is_out_of_reach_is_no_overlap():
+    x, sign = classes(100)
+    problem = SupportProblem.of_classes(SquaredExponential(0.5), x, sign, np.full(100, np.inf))
+    found = support_vectors(problem, SupportSettings(1e-15))
+    assert found.residual < 1e-9
+    assert (sign * (found.score + found.intercept) > 1.0 - 1e-6).all()
 
 
 def test_a_path_of_costs_is_the_same_as_solving_anew_in_fewer_steps():

@@ -482,6 +482,38 @@ def test_one_row_of_numbers_is_not_enough_for_folds():
         SupportVectorRegressor(probability=True).fit([[1.0]], [2.0])
 
 
+@pytest.mark.parametrize("unit", [1e-40, 1e-21, 1e25, 1e40])
+def test_regression_in_any_unit_of_the_outcome_is_the_same(unit):
+    settings = {"C": (0.5, 5.0), "epsilon": 0.1, "probability": True}
+    usual = SupportVectorRegressor(**settings).fit(X, NUMBER)
+    settings |= {"C": (0.5 * unit, 5.0 * unit), "epsilon": 0.1 * unit}
+    other = SupportVectorRegressor(**settings).fit(X, NUMBER * unit)
+    assert_allclose(other.predict(X) / unit, usual.predict(X), atol=1e-6)
+    assert_allclose(other.noise_scale_ / unit, usual.noise_scale_, rtol=1e-6)
+    assert_allclose(other.dual_coef_ / unit, usual.dual_coef_, atol=1e-6)
+    assert_array_equal(other.support_, usual.support_)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e6, 1.7e9])
+def test_a_linear_boundary_far_from_the_origin_keeps_its_digits(offset):
+    near = SupportVectorClassifier(Linear()).fit(Z, Y)
+    far = SupportVectorClassifier(Linear()).fit(Z + offset, Y)
+    assert_allclose(far.coef_, near.coef_, atol=1e-3)
+    assert_allclose(far.decision_function(Z + offset), near.decision_function(Z), atol=2e-3)
+
+
+def test_class_weights_are_costs_and_no_copies():
+    """Folds hold whole rows out, and probabilities are those of the rows as they are."""
+    weights = {"no": 1.0, "yes": 20.0}
+    model = SupportVectorClassifier(class_weight=weights, probability=True).fit(X, Y)
+    parts = module.DistinctRows.of(
+        X, (Y == "yes").astype(float), np.ones(120), np.array([1.0, 20.0])
+    ).held_out_parts()
+    assert len(parts.row) == 120
+    assert_allclose(parts.weight, 1.0)
+    assert_allclose(model.predict_proba(X)[:, 1].mean(), (Y == "yes").mean(), atol=0.05)
+
+
 def test_machines_work_in_a_pipeline_a_grid_search_and_a_frame():
     frame = pd.DataFrame(X, columns=["a", "b", "c"])
     steps = make_pipeline(StandardScaler(), SupportVectorClassifier())

@@ -342,6 +342,8 @@ def climb(
         if curvature < -1e3 * least:
             return NOT_CONVEX, j, n_steps
         fall = float(scalar[0]) - (float(gradient[a, b]) + float(down[a, b]))
+        if not fall > 0.0:
+            return BOTH_SETTLED, i, n_steps
         step = fall / max(curvature, least)
         end_up = 0.0 if dual[i] < 0.0 else high[i]
         end_down = 0.0 if dual[j] > 0.0 else low[j]
@@ -371,12 +373,8 @@ def wanted_rows(
     for b in range(gradient.shape[0]):
         best = _most_urgent(b, present, gradient, up, down, middle)
         is_full = n_chosen == len(chosen)
-        if best <= urgency[n_chosen - 1] and (is_full or best <= 0.0):
+        if best <= 0.0 or (is_full and (n_chosen == 1 or best <= urgency[n_chosen - 1])):
             continue
-        place = n_chosen - 1 if is_full else n_chosen
-        while place > 1 and best > urgency[place - 1]:
-            chosen[place], urgency[place] = chosen[place - 1], urgency[place - 1]
-            place -= 1
         entry = b * BLOCK
         for t in range(BLOCK):
             value = gradient[b, t] - middle
@@ -384,9 +382,11 @@ def wanted_rows(
             if found >= best:
                 entry = b * BLOCK + t
         if entry == row:
-            for k in range(place, n_chosen - 1):
-                chosen[k], urgency[k] = chosen[k + 1], urgency[k + 1]
             continue
+        place = n_chosen - 1 if is_full else n_chosen
+        while place > 1 and best > urgency[place - 1]:
+            chosen[place], urgency[place] = chosen[place - 1], urgency[place - 1]
+            place -= 1
         chosen[place], urgency[place] = entry, best
         n_chosen += 0 if is_full else 1
     return n_chosen

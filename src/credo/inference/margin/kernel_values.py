@@ -40,6 +40,12 @@ MOVED_AT_ONCE = 64 * 512
 UNIT, EXPONENTIAL_ERROR = 2.0**-24, 4e-7
 """Rounding of a number to float32, and of an exponential and its factor, relative to them."""
 
+BALANCED = 1e-10
+"""Sum of weights, as a share of the sum of their sizes, that is rounding alone."""
+
+FAR = 1e100
+"""Length scales from the center beyond which all rows are alike: the kernel is zero there."""
+
 NUMBERS = 4
 """Values of a loop that take as long as one of others that threads are weighed by."""
 
@@ -72,8 +78,8 @@ class KernelValues(Protocol):
     def part(self, places: Places) -> KernelValues:
         """Return the values at some of the known rows."""
 
-    def moves(self, others: Places, places: Places, weight: Array) -> NDArray[Any]:
-        """Return ``k(rows[others], rows[places]) @ weight``, to the digits of float32 at least.
+    def moves(self, others: Places, places: Places, weight: Array, dtype: Any) -> NDArray[Any]:
+        """Return ``k(rows[others], rows[places]) @ weight``, to the digits of ``dtype``.
 
         Where both are the same row, its noise may be left out.
         """
@@ -102,10 +108,23 @@ class GaussianValues:
 
     @classmethod
     def of(cls, x: Array, scale: Array, variance: float) -> GaussianValues:
-        """Return the values at known rows, which are centered so that products stay small."""
+        """Return the values at known rows, which are centered so that products stay small.
+
+        About the median: a few rows far outside do not move it.
+        """
         inner = x / scale
-        center = inner.mean(axis=0) if len(x) else np.zeros(x.shape[1])
-        return cls(inner - center, scale, center, variance)
+        center = np.median(inner, axis=0) if len(x) else np.zeros(x.shape[1])
+        return cls(np.clip(inner - center, -FAR, FAR), scale, center, variance)
+
+    @cached_property
+    def exponent_error(self) -> float:
+        """Most by which rounding to float32 may change an exponent.
+
+        A product of m pairs of rounded numbers is wrong by at most ``(m + 2) u`` times the sum
+        of their sizes, here of ``|x_i z_i|``, ``|x|^2 / 2`` and ``|z|^2 / 2``.
+        """
+        longest = float(np.square(self.known).sum(axis=1).max(initial=0.0))
+        return float((self.known.shape[1] + 4) * UNIT * 2.0 * longest)
 
     @property
     def diagonal(self) -> Array:
@@ -155,7 +174,9 @@ class GaussianValues:
         out[slots, places] = self.variance
 
     def part(self, places: Places) -> GaussianValues:
-        """Return the values at some rows, whose float32 form is known already."""
+        """Return the values at some rows, and their float32 form if it is known already."""
+        if "_narrow" not in self.__dict__ and self.given_narrow is None:
+            return GaussianValues(self.known[places], self.scale, self.center, self.variance)
         left, right = self._narrow
         padded = np.zeros((len(right), padded_size(len(places))), dtype=np.float32)
         np.take(right, places, axis=1, out=padded[:, : len(places)])
@@ -163,8 +184,10 @@ class GaussianValues:
             self.known[places], self.scale, self.center, self.variance, (left[places], padded)
         )
 
-    def moves(self, others: Places, places: Places, weight: Array) -> NDArray[Any]:
-        """Return sums in float32, of values that never leave the core."""
+    def moves(self, others: Places, places: Places, weight: Array, dtype: Any) -> NDArray[Any]:
+        """Return sums, in float32 of values that never leave the core."""
+        if dtype == np.float64:
+            return self.sums_at(others, places, weight)
         left32, right32 = self._narrow
         left, narrow = left32[places], weight.astype(np.float32)
         right = right32 if len(others) == len(self.known) else right32[:, others]
@@ -191,12 +214,9 @@ class GaussianValues:
 
     def sums(self, X: Array, weight: Array) -> Array:
         """Return sums in float64."""
-        inner = X / self.scale - self.center
+        inner = np.clip(X / self.scale - self.center, -FAR, FAR)
         found = np.empty((len(X), *weight.shape[1:]))
-        # Far outside, a square may overflow: the kernel is zero there.
-        with np.errstate(over="ignore"):
-            half = -0.5 * np.square(inner).sum(axis=1)
-        half = np.maximum(half, -1e300)
+        half = -0.5 * np.square(inner).sum(axis=1)
         left = np.column_stack([inner, half, np.ones(len(inner))])
         right, loop = self._right, loops().exponential_sums
 
@@ -234,16 +254,13 @@ class GaussianValues:
         return self._bare(places)._mirrored_sums(weight)
 
     def moves_error(self, weight: Array) -> float:
-        """Return the most by which rounding may change any of `moves`.
+        """Return the most by which rounding may change any of `moves` in float32.
 
-        A product of m pairs of rounded numbers in float32 is wrong by at most ``(m + 2) u``
-        times the sum of their sizes, here of ``|x_i z_i|``, ``|x|^2 / 2`` and ``|z|^2 / 2``; so
-        is a sum of blocks of values, with as many terms as follow each other.
+        A sum of blocks of values is wrong by at most ``m u`` times the sum of their sizes, for
+        m terms that follow each other. No value is above the variance.
         """
-        longest = float(np.square(self.known).sum(axis=1).max(initial=0.0))
-        exponent = (self.known.shape[1] + 4) * UNIT * 2.0 * longest
         n_terms = ROWS_AT_ONCE + len(weight) // ROWS_AT_ONCE + 4
-        each = np.expm1(min(exponent, 1.0)) + EXPONENTIAL_ERROR + n_terms * UNIT
+        each = np.expm1(min(self.exponent_error, 1.0)) + EXPONENTIAL_ERROR + n_terms * UNIT
         return float(self.variance * each * np.abs(weight).sum())
 
     def _bare(self, places: Places) -> GaussianValues:
@@ -303,17 +320,27 @@ class LinearValues:
         """Return the products of some rows."""
         return LinearValues(self.known[places], self.factor)
 
-    def moves(self, others: Places, places: Places, weight: Array) -> NDArray[Any]:
+    def moves(self, others: Places, places: Places, weight: Array, dtype: Any) -> NDArray[Any]:
         """Return products with the weighted sum of some rows."""
-        return np.asarray(self.known[others] @ (self.known[places].T @ weight))
+        return np.asarray(self.centered[others] @ (self.centered[places].T @ weight))
 
     def sums(self, X: Array, weight: Array) -> Array:
         """Return products with the weighted sum of the known rows."""
-        return np.asarray((X * self.factor) @ (self.known.T @ weight))
+        return np.asarray((X * self.factor) @ self.direction(weight))
 
     def own_sums(self, weight: Array) -> Array:
         """Return products of the known rows with their weighted sum."""
-        return np.asarray(self.known @ (self.known.T @ weight))
+        return np.asarray(self.known @ self.direction(weight))
+
+    def direction(self, weight: Array) -> Array:
+        """Return the sum of rows by weights, to all digits where these add up to zero.
+
+        About their mean, for far from the origin the rows themselves would cancel.
+        """
+        total = weight.sum(axis=0)
+        total = np.where(np.abs(total) > BALANCED * np.abs(weight).sum(axis=0), total, 0.0)
+        rest = np.multiply.outer(self.known.mean(axis=0), total)
+        return np.asarray(self.centered.T @ weight + rest)
 
 
 @dataclass(frozen=True, eq=False)
@@ -336,7 +363,7 @@ class AnyValues:
     def part(self, places: Places) -> AnyValues:
         return AnyValues(self.kernel, self.known[places])
 
-    def moves(self, others: Places, places: Places, weight: Array) -> NDArray[Any]:
+    def moves(self, others: Places, places: Places, weight: Array, dtype: Any) -> NDArray[Any]:
         return self.part(places).sums(self.known[others], weight)
 
     def sums(self, X: Array, weight: Array) -> Array:

@@ -63,6 +63,12 @@ SHARE_OF_GAP = 0.1
 NARROW = 2e-5
 """Tolerance, as a share of the largest outcome, below which float32 is not tried."""
 
+MODERATE = 1e12
+"""Values of a kernel up to which, and above one over which, float32 is tried."""
+
+ROUGH_EXPONENT = 0.01
+"""Rounding error of the exponent of a kernel from which float32 is not tried."""
+
 NARROW_ROUNDS = 3
 """Times that steps in float32 may start from an exact gradient before float64 takes over."""
 
@@ -210,6 +216,19 @@ class SupportSolution:
         """Rows whose multiplier is not zero."""
         return np.flatnonzero(self.dual)
 
+    def scaled(self, unit: float) -> SupportSolution:
+        """Return the solution in other units of the outcomes, limits being in these too."""
+        return replace(
+            self,
+            dual=self.dual * unit,
+            score=self.score * unit,
+            intercept=self.intercept * unit,
+            squared_norm=self.squared_norm * unit**2,
+            dual_objective=self.dual_objective * unit**2,
+            primal_objective=self.primal_objective * unit**2,
+            residual=self.residual * unit,
+        )
+
     @property
     def margin(self) -> float:
         """Distance ``1 / |w|`` between the boundary and scores of -1 and 1."""
@@ -280,6 +299,13 @@ class _Climb:
         self._size = float(np.abs(problem.outcome).max(initial=0.0)) or 1.0
         self._cache: RowCache | None = None
 
+    @property
+    def _fits_float32(self) -> bool:
+        """Whether values are in its range, and rows so close that distances have digits."""
+        values = self._values
+        error = values.exponent_error if isinstance(values, GaussianValues) else 0.0
+        return error < ROUGH_EXPONENT and 1.0 / MODERATE < self._level < MODERATE
+
     def solution(
         self, problem: SupportProblem, start: SupportSolution | None
     ) -> SupportSolution:
@@ -293,10 +319,13 @@ class _Climb:
         self, problem: SupportProblem, start: SupportSolution, is_hard: bool = False
     ) -> SupportSolution:
         found = start
+        if start.dual.any() and start.residual <= self._settings.tolerance:
+            score = self._values.own_sums(start.dual)
+            found = _certified(problem, start.dual, score, 0, start.method, start.status)
         is_linear = isinstance(self._values, LinearValues) and len(problem.x) >= MANY_ROWS
         if is_linear:
             found = self._by_coordinates(problem, found)
-        is_narrow = self._settings.tolerance > NARROW * self._size
+        is_narrow = self._settings.tolerance > NARROW * self._size and self._fits_float32
         for n_rounds in range(MOST_ROUNDS):
             if found.residual <= self._settings.tolerance:
                 return replace(found, status=Status.CONVERGED)
@@ -308,7 +337,7 @@ class _Climb:
                 found = self._by_pairs(problem, found, is_narrow)
             if found.status is Status.MAX_STEPS or (is_hard and self._overlaps(found)):
                 break
-            if not is_narrow and found.dual_objective <= before.dual_objective:
+            if not is_narrow and not found.dual_objective > before.dual_objective:
                 return replace(found, status=Status.STUCK)
         return found
 
@@ -320,9 +349,8 @@ class _Climb:
             high = np.where(problem.high > 0, limit, 0.0)
             low = np.where(problem.low < 0, -limit, 0.0)
             soft = replace(problem, low=low, high=high)
-            found = self._soft(soft, _placed(soft, found, keep=True), is_hard=True)
-            is_free = bool(np.abs(found.dual).max() < limit)
-            if is_free and found.status.has_converged:
+            found = self._soft(soft, _placed(soft, found), is_hard=True)
+            if np.abs(found.dual).max() < limit:
                 return found
             if self._overlaps(found) or found.status is Status.MAX_STEPS:
                 raise Inseparable(self._overlap_text(soft, found))
@@ -422,7 +450,9 @@ class _Climb:
         others[active] = False
         if others.any() and is_moved.any():
             rest = np.flatnonzero(others)
-            gradient[rest] -= self._values.moves(rest, active[is_moved], change[is_moved])
+            gradient[rest] -= self._values.moves(
+                rest, active[is_moved], change[is_moved], gradient.dtype
+            )
         gradient[active] = sums[0, : len(own)]
         dual[active] = own
         return ended
@@ -515,12 +545,11 @@ _NOT_CONVEX = (
 )
 
 
-def _placed(
-    problem: SupportProblem, start: SupportSolution | None, keep: bool = False
-) -> SupportSolution:
+def _placed(problem: SupportProblem, start: SupportSolution | None) -> SupportSolution:
     """Return where to start: at zero, or at multipliers brought within the limits.
 
-    All are multiplied by one number, so that they still add up to zero and scores are known.
+    All are multiplied by the best number that the limits allow, so that they still add up to
+    zero and scores are known.
     """
     n = len(problem.outcome)
     if start is None:
@@ -529,8 +558,9 @@ def _placed(
     size = np.abs(start.dual)
     used = size > 0
     room = float((limit[used] / size[used]).min(initial=np.inf))
-    factor = min(room, 1.0) if keep else room
-    factor = factor if np.isfinite(factor) else 1.0
+    pull = float(problem.outcome @ start.dual - problem.epsilon * size.sum())
+    best = pull / start.squared_norm if start.squared_norm > 0 else 1.0
+    factor = max(min(room, best), 0.0)
     dual = np.clip(factor * start.dual, problem.low, problem.high)
     return _certified(problem, dual, factor * start.score, 0, "pairs", Status.STUCK)
 
@@ -594,7 +624,7 @@ def _telling_score(problem: SupportProblem, dual: Array, values: GaussianValues)
     weight, kink, score = dual[used], problem.epsilon, np.empty(len(dual))
     score[used] = values.mirrored_sums(used, weight)
     rest = np.flatnonzero(~is_exact)
-    score[rest] = values.moves(rest, used, weight)
+    score[rest] = values.moves(rest, used, weight, np.float32)
     error = values.moves_error(weight)
     while True:
         rise, fall, intercept = _balance(

@@ -109,6 +109,8 @@ class DistinctRows:
     ----------
     x, outcome, weight
         Distinct rows, their code or number, and their total weight.
+    factor
+        What multiplies the cost of each beside its weight.
     place, share
         Which of them each given row is, and its share of the weight; 0 if it weighs nothing.
     """
@@ -116,12 +118,17 @@ class DistinctRows:
     x: Array
     outcome: Array
     weight: Array
+    factor: Array
     place: Places
     share: Array
 
     @classmethod
-    def of(cls, x: Array, outcome: Array, weight: Array) -> DistinctRows:
-        """Return the distinct rows."""
+    def of(
+        cls, x: Array, outcome: Array, weight: Array, by_class: Array | None = None
+    ) -> DistinctRows:
+        """Return the distinct rows; factors of cost are by code, one if None."""
+        if by_class is not None:
+            weight = np.where(by_class[outcome.astype(np.intp)] > 0, weight, 0.0)
         heavy = np.flatnonzero(weight > 0)
         order = heavy[row_order(x[heavy], outcome[heavy])]
         x_in_order, y_in_order = x[order], outcome[order]
@@ -133,9 +140,9 @@ class DistinctRows:
         place[order] = np.cumsum(is_new) - 1
         total = np.add.reduceat(weight[order], starts)
         share = np.where(weight > 0, weight / total[place], 0.0)
-        return cls(
-            np.ascontiguousarray(x_in_order[starts]), y_in_order[starts], total, place, share
-        )
+        y = y_in_order[starts]
+        factor = np.ones(len(y)) if by_class is None else by_class[y.astype(np.intp)]
+        return cls(np.ascontiguousarray(x_in_order[starts]), y, total, factor, place, share)
 
     def held_out_parts(self, codes: Array | None = None) -> HeldOutParts:
         """Return which part of the rows is held out when, each class spread evenly.
@@ -213,7 +220,7 @@ class SupportVectorMachine(KnownOutcomes):
                 f"coef_ must be asked with a linear kernel; found {self.kernel_!r}. Read "
                 "dual_coef_ and support_vectors_."
             )
-        return np.asarray(self.dual_coef_ @ values.known * values.factor)
+        return np.asarray(values.direction(self.dual_coef_.T).T * values.factor)
 
     def _scores(self, X: ArrayLike) -> Array:
         """Return sums over support vectors and intercepts, shape (n, p)."""
@@ -223,8 +230,8 @@ class SupportVectorMachine(KnownOutcomes):
         dual = np.ascontiguousarray(self.dual_coef_.T)
         return np.asarray(values.sums(x, dual) + self.intercept_)
 
-    def _settings(self, unit: float = 1.0) -> SupportSettings:
-        return SupportSettings(self.tolerance * unit, bytes_of(self.cache))
+    def _settings(self) -> SupportSettings:
+        return SupportSettings(self.tolerance, bytes_of(self.cache))
 
     def _check_shared(self) -> None:
         for kernel in _several(self.kernel):
@@ -241,6 +248,8 @@ class SupportVectorMachine(KnownOutcomes):
                 "True for probabilities."
             )
         _require_positive("tolerance", self.tolerance, "such as 1e-3.")
+        if np.isinf(self.tolerance):
+            raise ValueError("tolerance must be finite; found inf. Pass one such as 1e-3.")
         bytes_of(self.cache)
 
     def _kernels(self, rows: DistinctRows, x: Array, weight: Array) -> list[Kernel]:
@@ -250,7 +259,9 @@ class SupportVectorMachine(KnownOutcomes):
             _require_kernel(kernel, rows.x)
         return found
 
-    def _set_solution(self, x: Array, dual: Array, found: list[SupportSolution]) -> None:
+    def _set_solution(
+        self, x: Array, dual: Array, found: list[SupportSolution], unit: float = 1.0
+    ) -> None:
         """Keep multipliers of the given rows, shape (p, n), and what is certified of them."""
         self.support_ = np.flatnonzero(dual.any(axis=0))
         self.support_vectors_ = x[self.support_]
@@ -264,9 +275,10 @@ class SupportVectorMachine(KnownOutcomes):
         self.method_ = found[0].method
         worst = max(found, key=lambda one: one.residual)
         if not worst.status.has_converged:
+            violation = worst.residual / unit
             warn_user(
                 f"the conditions of the optimum must hold to tolerance={self.tolerance:g}; "
-                f"found a violation of {worst.residual:.3g} ({worst.status.value}). Raise the "
+                f"found a violation of {violation:.3g} ({worst.status.value}). Raise the "
                 "tolerance, lower C, or standardize the columns.",
                 ConvergenceWarning,
             )
@@ -291,7 +303,8 @@ class SupportVectorClassifier(SupportVectorMachine, ClassifierMixin, BaseEstimat
         Infinite for a hard margin, which classes that overlap do not have. Of several, folds
         choose: each is solved from the one before.
     class_weight
-        Factors of C: a mapping from class, "balanced", or None.
+        Factors of C: a mapping from class, "balanced", or None. Folds judge, and probabilities
+        are learned, by the rows as they are.
     probability
         Whether to learn probabilities as well: a sigmoid of f for each pair of classes, from
         scores of five parts of the rows that were held out in turn. The only row of a class
@@ -382,7 +395,13 @@ class SupportVectorClassifier(SupportVectorMachine, ClassifierMixin, BaseEstimat
         costs = _costs(self.C, "or np.inf for a hard margin.")
         rows = first_labeled_rows(self, X, y, sample_weight)
         weight = weighted_by_class(self.class_weight, self.classes_, rows.code, rows.weight)
-        distinct = DistinctRows.of(rows.x, rows.code.astype(np.float64), weight)
+        total, own = (
+            np.bincount(rows.code, part, minlength=len(self.classes_)).astype(np.float64)
+            for part in (weight, rows.weight)
+        )
+        by_class = np.divide(total, own, out=np.zeros_like(own), where=own > 0)
+        code = rows.code.astype(np.float64)
+        distinct = DistinctRows.of(rows.x, code, rows.weight, by_class)
         kernels = self._kernels(distinct, rows.x, rows.weight)
         self.kernel_, self.C_, self.cv_results_ = kernels[0], costs[0], None
         held_out = self._tried(distinct, kernels, costs)
@@ -494,7 +513,7 @@ class SupportVectorClassifier(SupportVectorMachine, ClassifierMixin, BaseEstimat
                 own = kept[is_own]
                 sign = np.where(rows.outcome[own] == b, 1.0, -1.0)
                 problem = SupportProblem.of_classes(
-                    kernel, rows.x[own], sign, costs[0] * weight[is_own]
+                    kernel, rows.x[own], sign, costs[0] * weight[is_own] * rows.factor[own]
                 )
                 path = support_path(problem, factors, self._settings())
                 found[test, k] = _said(problem, path, rows.x[parts.row[test]])
@@ -526,7 +545,7 @@ class SupportVectorClassifier(SupportVectorMachine, ClassifierMixin, BaseEstimat
             own = np.flatnonzero((rows.outcome == pair[0]) | (rows.outcome == pair[1]))
             sign = np.where(rows.outcome[own] == pair[1], 1.0, -1.0)
             problem = SupportProblem.of_classes(
-                self.kernel_, rows.x[own], sign, self.C_ * rows.weight[own]
+                self.kernel_, rows.x[own], sign, self.C_ * (rows.weight * rows.factor)[own]
             )
             found = support_vectors(problem, settings)
             dual = np.zeros(len(rows.outcome))
@@ -635,16 +654,17 @@ class SupportVectorRegressor(SupportVectorMachine, RegressorMixin, BaseEstimator
         share = rows.weight / rows.weight.sum()
         middle = float(share @ rows.outcome)
         unit = float(np.sqrt(share @ np.square(rows.outcome - middle))) or 1.0
-        rows = replace(rows, outcome=rows.outcome - middle)
+        # In units of their spread, squares are within what float32 can hold.
+        rows = replace(rows, outcome=(rows.outcome - middle) / unit)
         self.cv_results_, self.noise_df_, self.noise_scale_ = None, None, None
         self.kernel_, self.epsilon_, self.C_ = kernels[0], widths[0], costs[0]
         self._try(rows, kernels, widths, costs, unit)
-        problem = SupportProblem.of_numbers(
-            self.kernel_, rows.x, rows.outcome, self.C_ * rows.weight, self.epsilon_
-        )
-        found = support_vectors(problem, self._settings(unit))
+        width, cost = self.epsilon_ / unit, self.C_ / unit * rows.weight
+        problem = SupportProblem.of_numbers(self.kernel_, rows.x, rows.outcome, cost, width)
+        found = support_vectors(problem, self._settings()).scaled(unit)
         dual = rows.spread_out(found.dual)[None]
-        self._set_solution(x, dual, [replace(found, intercept=found.intercept + middle)])
+        solution = replace(found, intercept=found.intercept + middle)
+        self._set_solution(x, dual, [solution], unit)
         return self
 
     def predict(self, X: ArrayLike, return_std: bool = False) -> Any:
@@ -701,12 +721,12 @@ class SupportVectorRegressor(SupportVectorMachine, RegressorMixin, BaseEstimator
         held_out, outcome = np.concatenate(said, axis=1).T, rows.outcome[parts.row]
         best = 0
         if len(settings) > 1:
-            loss = -np.square(held_out - outcome)
+            loss = -np.square(unit * (held_out - outcome))
             best, self.cv_results_ = _results(settings, loss, parts.weight)
         self.kernel_, self.epsilon_, self.C_ = settings[best].values()
         if self.probability:
             noise = ResidualNormal.of(outcome, held_out[best], parts.weight)
-            self.noise_df_, self.noise_scale_ = float(noise.df), float(noise.scale)
+            self.noise_df_, self.noise_scale_ = float(noise.df), float(noise.scale) * unit
 
     def _held_out(
         self,
@@ -724,9 +744,9 @@ class SupportVectorRegressor(SupportVectorMachine, RegressorMixin, BaseEstimator
             test = parts.test(fold)
             own, weight = parts.learned(fold)
             problem = SupportProblem.of_numbers(
-                kernel, rows.x[own], rows.outcome[own], weight, width
+                kernel, rows.x[own], rows.outcome[own], weight, width / unit
             )
-            path = support_path(problem, costs, self._settings(unit))
+            path = support_path(problem, [cost / unit for cost in costs], self._settings())
             found[test] = _said(problem, path, rows.x[parts.row[test]])
 
         side_by_side(learned, range(parts.n_folds))
@@ -772,8 +792,8 @@ def _results(
     share = weight / weight.sum()
     mean = scores @ share
     error = np.sqrt(np.square(scores - mean[:, None]) @ np.square(share))
-    # Sums of the same numbers in another order are the same score.
-    rounded = mean.round(12)
+    # Sums of the same numbers in another order are the same score, in whatever unit.
+    rounded = (mean / (np.abs(mean).max() or 1.0)).round(12)
     rank = 1 + (rounded[None, :] > rounded[:, None]).sum(axis=1)
     table = {
         "params": settings,
@@ -811,7 +831,10 @@ def _costs(setting: Any, advice: str) -> list[float]:
 def _epsilons(setting: Any) -> list[float]:
     """Return the values of epsilon, in rising order."""
     values = _several(setting)
-    is_fine = [isinstance(v, Real) and 0 <= float(v) < np.inf for v in values]
+    is_fine = [
+        isinstance(v, Real) and not isinstance(v, bool) and 0 <= float(v) < np.inf
+        for v in values
+    ]
     if not values or not all(is_fine):
         raise ValueError(
             f"epsilon must be 0 or a positive number; found {quote(setting)}. Pass "
