@@ -204,7 +204,7 @@ def _scores(x: Array) -> Array:
     order = np.argsort(columns, axis=1)
     ordered = np.take_along_axis(columns, order, axis=1)
     # Draws of chains that refuse moves are equal; of others none is, and all scores are alike.
-    is_tied = (np.diff(ordered, axis=1) == 0.0).any(axis=1)
+    is_tied = (ordered[:, 1:] == ordered[:, :-1]).any(axis=1)
     distinct = special.ndtri((np.arange(1.0, n + 1.0) - _OFFSET) / (n - 2.0 * _OFFSET + 1.0))
     found = np.empty_like(columns)
     np.put_along_axis(found, order, np.broadcast_to(distinct, columns.shape), axis=1)
