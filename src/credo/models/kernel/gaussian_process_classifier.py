@@ -151,11 +151,12 @@ class GaussianProcessClassifier(PredictiveClassifier):
     @classmethod
     def examples(cls) -> tuple[Self | Example, ...]:
         """Return examples for the laws, and for saving."""
-        smooth = 2.0 * features.Matern52(1.0) + features.Constant()
+        held = 2.0 * features.Matern52(1.0).hold() + features.Constant().hold()
+        sparse = cls(held, n_inducing=12, inference="laplace")
         return (
             cls(),
-            Example(cls(smooth, inference="laplace"), unit_free=False, streams=False),
-            cls(n_inducing=12, inference="laplace"),
+            Example(cls(held, inference="laplace"), unit_free=False, streams=False),
+            Example(sparse, unit_free=False),
             cls(inference="laplace", ordered=True),
         )
 
