@@ -20,7 +20,7 @@ demo: $(USER)
 	$(BIN)/credo demo
 
 test: check
-	$(ONE_THREAD) $(BIN)/python -m pytest -n 2
+	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --timeout 600
 
 check: $(READY)
 	$(BIN)/ruff check .

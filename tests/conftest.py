@@ -3,7 +3,9 @@
 Property tests repeat their examples; ``--hypothesis-profile=search`` tries new ones.
 """
 
+import multiprocessing
 import signal
+from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
 import pytest
@@ -26,3 +28,10 @@ def _fresh_generator(request, monkeypatch):
     """Start the generator that the tests of a module share anew for each of them."""
     if hasattr(getattr(request, "module", None), "RNG"):
         monkeypatch.setattr(request.module, "RNG", np.random.default_rng(0))
+
+
+@pytest.fixture(scope="session")
+def two_processes():
+    """Lend new processes: a copy of this one, which has threads, may wait for ever."""
+    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
+        yield pool

@@ -1,13 +1,7 @@
 """Runs that are killed go on from their files to the same bits."""
 
-import os
-import signal
-import subprocess
-import sys
-import time
 import warnings
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -24,6 +18,7 @@ from credo.inference import (
     run,
 )
 from credo.inference.discrete.factor_problem import table_of
+from processes import killed_run
 from rooms import every_example, named
 
 RING = FactorProblem(
@@ -38,7 +33,6 @@ ENGINE = TableGibbs(n_draws=4000, tolerance=0.0)
 CHILD = """
 import sys, time, warnings
 import numpy as np
-sys.path[:0] = sys.argv[2:]
 from data.model_file.test_checkpoint import ENGINE, RING
 from credo.data import CheckpointFile
 from credo.inference import run
@@ -56,25 +50,10 @@ def quietly(*args, **settings):
         return run(*args, **settings)
 
 
-def killed(path, after):
-    """Start a run in a process of its own, and kill it without warning while it goes on."""
-    tests = str(Path(__file__).parents[2])
-    command = [sys.executable, "-c", CHILD, str(path), tests]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    assert process.stdout.readline() == "begun\n"
-    until = time.monotonic() + 60.0
-    while not path.exists() and time.monotonic() < until:
-        time.sleep(0.005)
-    time.sleep(after)
-    os.kill(process.pid, signal.SIGKILL)
-    rest, _ = process.communicate(timeout=60)
-    return rest
-
-
 def test_a_run_that_was_killed_goes_on_to_the_same_bits(tmp_path):
     path = tmp_path / "run.credo"
     whole = quietly(ENGINE, RING, np.random.default_rng(8))
-    assert killed(path, 0.15) == ""
+    assert killed_run(CHILD, path, after=0.15) == ""
     n_kept = len(CheckpointFile(path).load(0).trace)
     assert 0 < n_kept < len(whole.trace)
     found = quietly(ENGINE, RING, np.random.default_rng(1), checkpoint=CheckpointFile(path))
@@ -91,7 +70,7 @@ def test_a_run_that_was_killed_goes_on_to_the_same_bits(tmp_path):
 def test_wherever_it_is_killed(tmp_path, turn):
     path = tmp_path / "run.credo"
     whole = quietly(ENGINE, RING, np.random.default_rng(8))
-    killed(path, 0.04 * turn)
+    killed_run(CHILD, path, after=0.04 * turn)
     found = quietly(ENGINE, RING, np.random.default_rng(1), checkpoint=CheckpointFile(path))
     assert found.trace == whole.trace
     assert_array_equal(found.state.states, whole.state.states)

@@ -1,13 +1,7 @@
 """Every sampler of densities goes on to the same bits after its process was killed."""
 
-import os
-import signal
-import subprocess
-import sys
-import time
 import warnings
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -25,6 +19,7 @@ from credo.inference import (
     run,
 )
 from credo.inference.engine.engine import fingerprint
+from processes import killed_run
 
 LONGER = {
     Metropolis: {"n_draws": 3000, "warm_up": 1000},
@@ -42,10 +37,9 @@ SAMPLERS = {
 }
 CHILD = """
 import sys, time
-sys.path[:0] = sys.argv[3:]
 from inference.density.test_killed import checked
 print("begun", flush=True)
-checked(sys.argv[1], sys.argv[2], lambda n, step: time.sleep(0.05))
+checked(sys.argv[2], sys.argv[1], lambda n, step: time.sleep(0.05))
 print("done", flush=True)
 """
 
@@ -65,22 +59,9 @@ def checked(name, path, on_step=None):
         )
 
 
-def killed(name, path, after):
-    """Start a sampler in a process of its own, and kill it without warning."""
-    command = [sys.executable, "-c", CHILD, name, str(path), str(Path(__file__).parents[2])]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    assert process.stdout.readline() == "begun\n"
-    until = time.monotonic() + 60.0
-    while not path.exists() and time.monotonic() < until:
-        time.sleep(0.002)
-    time.sleep(after)
-    os.kill(process.pid, signal.SIGKILL)
-    return process.communicate(timeout=60)[0]
-
-
 def goes_on(name, path, after):
     whole = checked(name, None)
-    assert killed(name, path, after) == ""
+    assert killed_run(CHILD, path, name, after=after) == ""
     n_kept = len(CheckpointFile(path).load(0).trace)
     assert 0 < n_kept < len(whole.trace)
     found = checked(name, path)

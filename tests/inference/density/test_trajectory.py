@@ -1,13 +1,7 @@
 """NUTS and HMC against closed forms; what they report, refuse, and go on from."""
 
-import os
-import signal
-import subprocess
-import sys
-import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -30,6 +24,7 @@ from credo.inference import (
 )
 from credo.inference.density import trajectory
 from credo.numerics.special.bijection import Covariance, Interval, Simplex, positive, real
+from processes import killed_run
 
 COVARIANCE = np.array([[4.0, 1.8, 0.0], [1.8, 1.0, 0.1], [0.0, 0.1, 0.25]])
 CENTER = np.array([1.0, -2.0, 30.0])
@@ -366,7 +361,6 @@ LONG = NoUTurnSampling(n_draws=3000, warm_up=1000, metric="dense")
 CHILD = """
 import sys, time
 import numpy as np
-sys.path[:0] = sys.argv[2:]
 from inference.density.test_trajectory import GAUSSIAN, LONG
 from credo.data import CheckpointFile
 from credo.inference import run
@@ -378,19 +372,6 @@ print("done", flush=True)
 """
 
 
-def killed(path, after):
-    """Start a run in a process of its own, and kill it without warning while it goes on."""
-    command = [sys.executable, "-c", CHILD, str(path), str(Path(__file__).parents[2])]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    assert process.stdout.readline() == "begun\n"
-    until = time.monotonic() + 60.0
-    while not path.exists() and time.monotonic() < until:
-        time.sleep(0.005)
-    time.sleep(after)
-    os.kill(process.pid, signal.SIGKILL)
-    return process.communicate(timeout=60)[0]
-
-
 def resumed(path):
     kept = CheckpointFile(path)
     return run(LONG, GAUSSIAN, np.random.default_rng(8), chains=2, checkpoint=kept)
@@ -400,7 +381,7 @@ def resumed(path):
 @pytest.mark.parametrize("turn", range(20))
 def test_wherever_it_is_killed_it_goes_on_to_the_same_bits(tmp_path, turn):
     whole = run(LONG, GAUSSIAN, np.random.default_rng(8), chains=2)
-    assert killed(tmp_path / "run.credo", 0.06 * turn) == ""
+    assert killed_run(CHILD, tmp_path / "run.credo", after=0.06 * turn) == ""
     found = resumed(tmp_path / "run.credo")
     assert found.trace == whole.trace
     assert_array_equal(found.state.draws, whole.state.draws)

@@ -4,6 +4,7 @@ import signal
 import threading
 import time
 import warnings
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
 
@@ -192,12 +193,6 @@ RING = FactorProblem(
         for i in range(5)
     ),
 )
-POOLS = {
-    "none": lambda: None,
-    "one thread": lambda: ThreadPoolExecutor(1),
-    "two threads": lambda: ThreadPoolExecutor(2),
-    "two processes": lambda: ProcessPoolExecutor(2),
-}
 
 
 @pytest.mark.parametrize(
@@ -205,15 +200,15 @@ POOLS = {
     [TableImportance(n_draws=3000, tolerance=0.02), IteratedConditionalModes(n_starts=2)],
     ids=lambda engine: type(engine).__name__,
 )
-def test_chains_answer_the_same_however_many_run_at_once(engine):
-    answers = {}
-    for name, pool in POOLS.items():
-        executor = pool()
-        found = run(engine, RING, np.random.default_rng(3), chains=4, executor=executor)
-        if executor is not None:
-            executor.shutdown()
-        answers[name] = pickle.dumps(found.state)
-    assert set(answers.values()) == {answers["none"]}
+def test_chains_answer_the_same_however_many_run_at_once(engine, two_processes):
+    with ThreadPoolExecutor(1) as one, ThreadPoolExecutor(2) as two:
+        answers = {
+            pickle.dumps(
+                run(engine, RING, np.random.default_rng(3), chains=4, executor=pool).state
+            )
+            for pool in (None, one, two, two_processes)
+        }
+    assert len(answers) == 1
 
 
 def test_four_chains_of_weighted_draws_are_worth_four():
@@ -519,20 +514,40 @@ def test_of_interrupted_chains_those_answer_that_have_come_furthest(n_steps, n_d
     assert_array_equal(found.posterior, first.posterior)
 
 
+@dataclass(frozen=True)
+class Slow(Walker):
+    """A chain that takes a minute unless it is halted; ``then`` is called after its steps."""
+
+    then: Callable[[int], None] = lambda n: None
+    stop = Drawn(30_000, warm_up=10)
+
+    def step(self, problem, state, rng):
+        time.sleep(0.002)
+        after = super().step(problem, state, rng)
+        self.then(len(after[0]))
+        return after
+
+
+@pytest.fixture(params=[True, False], ids=["ends waits", "ends no waits"])
+def _signal(request):
+    """Let an interrupt end what waits in the system, or not, as where polars was used."""
+    signal.siginterrupt(signal.SIGINT, request.param)
+    yield
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.mark.usefixtures("_signal")
 def test_chains_in_threads_are_halted_together():
-    @dataclass(frozen=True)
-    class Slow(Walker):
-        stop = Drawn(10**6, warm_up=10)
+    # Both chains have begun once a second one has come as far.
+    far = iter(range(10**6))
 
-        def step(self, problem, state, rng):
-            time.sleep(0.002)
-            return super().step(problem, state, rng)
+    def interrupt(n):
+        if n == 50 and next(far) == 1:
+            os.kill(os.getpid(), signal.SIGINT)
 
-    timer = threading.Timer(0.4, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
+    engine = Slow(then=interrupt)
     with ThreadPoolExecutor(2) as pool, pytest.warns(ConvergenceWarning, match="interrupted"):
-        found = run(Slow(), None, np.random.default_rng(4), chains=2, executor=pool)
-    timer.join()
+        found = run(engine, None, np.random.default_rng(4), chains=2, executor=pool)
     assert found.status is Status.INTERRUPTED
     ends = [
         quietly(Slow(), None, rng, stop=Steps(20)) for rng in np.random.default_rng(4).spawn(2)
@@ -540,3 +555,35 @@ def test_chains_in_threads_are_halted_together():
     starts = [end.posterior[1] for end in ends]
     assert found.posterior[0] == starts[0]
     assert starts[1] in found.posterior
+
+
+class Interrupting(ThreadPoolExecutor):
+    """An executor that is interrupted while a second chain is begun."""
+
+    def submit(self, work, *arguments):
+        future = super().submit(work, *arguments)
+        if getattr(self, "first", None) is not None:
+            raise KeyboardInterrupt
+        self.first = future
+        time.sleep(0.2)
+        return future
+
+
+def test_chains_are_halted_when_the_interrupt_comes_while_they_are_begun():
+    with Interrupting(2) as pool, pytest.warns(ConvergenceWarning, match="interrupted"):
+        found = run(Slow(), None, np.random.default_rng(4), chains=2, executor=pool)
+    assert found.status is Status.INTERRUPTED
+    assert 1 < len(found.trace) < 30_000
+
+
+def test_a_chain_that_fails_halts_the_others_and_is_heard_of_at_once():
+    reached = []
+
+    def fail(n):
+        reached.append(n)
+        if threading.current_thread().name.endswith("_1") and n == 5:
+            raise ZeroDivisionError
+
+    with ThreadPoolExecutor(2, "chain") as pool, pytest.raises(ZeroDivisionError):
+        run(Slow(then=fail), None, np.random.default_rng(4), chains=2, executor=pool)
+    assert max(reached) < 1000

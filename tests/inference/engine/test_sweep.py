@@ -1,5 +1,5 @@
 import pickle
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -80,12 +80,13 @@ def test_chains_of_a_run_have_one_account(name):
 
 @pytest.mark.filterwarnings("ignore::credo.inference.engine.engine.ConvergenceWarning")
 @pytest.mark.parametrize("name", ENGINES)
-def test_the_number_of_workers_does_not_matter(name):
+def test_the_number_of_workers_does_not_matter(name, two_processes):
     engine, problem = ENGINES[name]
-    found = [run(engine, problem, rng(1), chains=3)]
-    for pool in (ThreadPoolExecutor(1), ThreadPoolExecutor(2), ProcessPoolExecutor(2)):
-        with pool:
-            found.append(run(engine, problem, rng(1), chains=3, executor=pool))
+    with ThreadPoolExecutor(1) as one, ThreadPoolExecutor(2) as two:
+        found = [
+            run(engine, problem, rng(1), chains=3, executor=pool)
+            for pool in (None, one, two, two_processes)
+        ]
     assert len({pickle.dumps((one.state, one.account)) for one in found}) == 1
 
 

@@ -19,17 +19,21 @@ def test_the_sigmoid_is_that_of_platt(scale):
     assert_allclose([found.slope * scale, found.offset], [-a, -b], rtol=1e-4)
 
 
-def test_no_sigmoid_has_more_likelihood():
+@pytest.mark.parametrize("times", [None, 5.0])
+def test_no_sigmoid_has_more_likelihood(times):
     rng = np.random.default_rng(1)
     score, weight = rng.normal(size=60) + 3.0, rng.uniform(0.5, 2.0, size=60)
     is_second = rng.random(60) < 0.7 - 0.2 * (score < 3.0)
-    found = ScoreSigmoid.of(score, is_second, weight)
+    factor = None if times is None else np.where(is_second, times, 1.0)
+    found = ScoreSigmoid.of(score, is_second, weight, factor)
     n, m = weight[is_second].sum(), weight[~is_second].sum()
     target = np.where(is_second, (n + 1) / (n + 2), 1 / (m + 2))
 
+    counted = weight if factor is None else weight * factor
+
     def loss(point):
         p = 1.0 / (1.0 + np.exp(-(point[0] * score + point[1])))
-        return -(weight * (target * np.log(p) + (1 - target) * np.log(1 - p))).sum()
+        return -(counted * (target * np.log(p) + (1 - target) * np.log(1 - p))).sum()
 
     best = minimize(loss, [0.0, 0.0], tol=1e-12)
     assert_allclose(loss([found.slope, found.offset]), best.fun, rtol=1e-12)

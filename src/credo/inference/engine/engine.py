@@ -19,7 +19,7 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from concurrent.futures import Executor, Future
+from concurrent.futures import FIRST_EXCEPTION, Executor, Future, wait
 from contextlib import nullcontext
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cache
@@ -972,7 +972,7 @@ def _streams(engine: Engine[Any, Any, Any], rng: Generator | None, n: int) -> li
 def _ends(works: list[_Chain], executor: Executor | None, on_step: OnStep | None) -> list[_End]:
     """Return where the chains end, in their order; after an interrupt the first ones."""
     if executor is not None:
-        return _gathered([executor.submit(work.run) for work in works], works[0].halt)
+        return _gathered(works, executor)
     ends: list[_End] = []
     for work in works:
         try:
@@ -988,14 +988,35 @@ def _ends(works: list[_Chain], executor: Executor | None, on_step: OnStep | None
 
 NOT_BEGUN = _End(None, Status.INTERRUPTED)
 
+ATTENTION = 0.1
+"""Seconds between looks at interrupts while others work.
 
-def _gathered(futures: list[Future[_End]], halt: _Halt) -> list[_End]:
-    """Return what other threads or processes found; an interrupt halts them first."""
+Where another library has taken over the signal, as polars does, it does not end a wait.
+"""
+
+
+def _gathered(works: list[_Chain], executor: Executor) -> list[_End]:
+    """Return what other threads or processes found.
+
+    An interrupt, also one while they are begun, halts them; so does a chain that fails, since
+    whoever closes the executor waits for all of them.
+    """
+    futures: list[Future[_End]] = []
     try:
+        for work in works:
+            futures.append(executor.submit(work.run))
+        waiting = set(futures)
+        while waiting:
+            done, waiting = wait(waiting, ATTENTION, FIRST_EXCEPTION)
+            for future in done:
+                future.result()
         return [future.result() for future in futures]
-    except KeyboardInterrupt:
-        halt.is_asked.set()
-        return [NOT_BEGUN if future.cancel() else _found(future) for future in futures]
+    except BaseException as error:
+        works[0].halt.is_asked.set()
+        begun = [future for future in futures if not future.cancel()]
+        if not isinstance(error, KeyboardInterrupt):
+            raise
+    return [_found(future) if future in begun else NOT_BEGUN for future in futures]
 
 
 def _found(future: Future[_End]) -> _End:

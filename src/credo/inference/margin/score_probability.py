@@ -46,7 +46,13 @@ class ScoreSigmoid:
     offset: float
 
     @classmethod
-    def of(cls, score: Array, is_second: NDArray[np.bool_], weight: Array) -> ScoreSigmoid:
+    def of(
+        cls,
+        score: Array,
+        is_second: NDArray[np.bool_],
+        weight: Array,
+        factor: Array | None = None,
+    ) -> ScoreSigmoid:
         """Return the sigmoid of the largest likelihood of held-out rows.
 
         Classes are not taken as sure: with weights n of the second class and m of the first,
@@ -57,9 +63,14 @@ class ScoreSigmoid:
         ----------
         score, is_second, weight
             Scores, classes and weights of rows, shape (n,).
+        factor
+            How much more than its weight each row is to count, as if its class were more
+            frequent; that makes its class no surer. One by default.
         """
         n_second, n_first = float(weight[is_second].sum()), float(weight[~is_second].sum())
         target = np.where(is_second, (n_second + 1.0) / (n_second + 2.0), 1.0 / (n_first + 2.0))
+        if factor is not None:
+            weight = weight * (factor / factor.max())
         size = float(np.sqrt((weight * score**2).sum() / weight.sum())) or 1.0
         share = float((weight * target).sum() / weight.sum())
         start = np.array([0.0, np.log(share / (1.0 - share))])

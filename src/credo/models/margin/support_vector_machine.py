@@ -303,8 +303,8 @@ class SupportVectorClassifier(SupportVectorMachine, ClassifierMixin, BaseEstimat
         Infinite for a hard margin, which classes that overlap do not have. Of several, folds
         choose: each is solved from the one before.
     class_weight
-        Factors of C: a mapping from class, "balanced", or None. Folds judge, and probabilities
-        are learned, by the rows as they are.
+        Factors of C: a mapping from class, "balanced", or None. Folds judge by them as well,
+        and probabilities are those where classes are as frequent as their weights.
     probability
         Whether to learn probabilities as well: a sigmoid of f for each pair of classes, from
         scores of five parts of the rows that were held out in turn. The only row of a class
@@ -493,7 +493,8 @@ class SupportVectorClassifier(SupportVectorMachine, ClassifierMixin, BaseEstimat
         ]
         settings: Settings = [{"kernel": kernel, "C": C} for kernel in kernels for C in costs]
         right = np.array(is_right, dtype=np.float64).reshape(len(settings), -1)
-        best, self.cv_results_ = _results(settings, right, parts.weight)
+        importance = parts.weight * rows.factor[parts.row]
+        best, self.cv_results_ = _results(settings, right, importance)
         self.kernel_, self.C_ = settings[best]["kernel"], settings[best]["C"]
         return parts, np.asarray(held_out[best // len(costs)][..., best % len(costs)])
 
@@ -532,8 +533,9 @@ class SupportVectorClassifier(SupportVectorMachine, ClassifierMixin, BaseEstimat
         outcome, sigmoids = rows.outcome[parts.row], []
         for k, (a, b) in enumerate(_pairs(len(self.classes_))):
             own = (outcome == a) | (outcome == b)
+            factor = rows.factor[parts.row[own]]
             sigmoids.append(
-                ScoreSigmoid.of(scores[own, k], outcome[own] == b, parts.weight[own])
+                ScoreSigmoid.of(scores[own, k], outcome[own] == b, parts.weight[own], factor)
             )
         self.score_slope_ = np.array([one.slope for one in sigmoids])
         self.score_middle_ = np.array([one.middle for one in sigmoids])
