@@ -150,6 +150,7 @@ def _run_batch(
         _limit(surface.limits)
         faulthandler.enable(trail)
         for number in HANG_SIGNALS:
+            signal.signal(number, signal.SIG_DFL)
             faulthandler.register(number, trail, chain=True)
         with os.fdopen(writing, "w", encoding="utf-8") as answers:
             for case in cases:

@@ -482,3 +482,13 @@ def test_support_vectors_are_offered_where_they_are_quick():
     assert name not in dict(class_slate(rows, 2).candidates)
     assert name not in dict(class_slate(rows[:600], 3).candidates)
     assert name not in dict(class_slate(rows[:100], 2, is_fast=True).candidates)
+
+
+def test_relevance_vectors_are_offered_where_they_are_quick():
+    rows = np.random.default_rng(0).normal(size=(400, 2))
+    name = "relevance vectors"
+    assert name in dict(class_slate(rows[:300], 2).candidates)
+    assert name not in dict(class_slate(rows, 2).candidates)
+    assert name not in dict(class_slate(rows[:200], 3).candidates)
+    assert name not in dict(class_slate(np.repeat(rows[:10], 5, axis=0), 2).candidates)
+    assert name not in dict(class_slate(rows[:300], 2, is_fast=True).candidates)

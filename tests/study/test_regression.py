@@ -14,6 +14,7 @@ from credo.models import ModelAverage
 from credo.models.gaps.gap_average import GapAverage
 from credo.models.gaps.row_completion import RowCompletion
 from credo.numerics.parallel import threads
+from credo.study.candidates.slate import UNWEIGHED
 from credo.study.job import fit_table
 from credo.study.progress import silent
 from credo.study.regression import regression_slate, retrained, trained
@@ -56,11 +57,12 @@ def test_one_pass_gives_what_a_fit_and_a_cross_validation_of_each_give(share):
         assert fold.score.standard_error == pytest.approx(one.score.standard_error)
 
 
+@pytest.mark.parametrize("name", UNWEIGHED)
 @pytest.mark.parametrize("share", [0.0, 0.1])
-def test_support_vectors_are_judged_without_their_fold_and_never_averaged(share):
+def test_vectors_are_judged_without_their_fold_and_never_averaged(share, name):
     values = with_gaps(share)
     completion = RowCompletion.learn(values, Y)
-    slate = regression_slate(X, y=Y).only(["linear", "support vectors"])
+    slate = regression_slate(X, y=Y).only(["linear", name])
     part = Part(PreparedTable(values, NAMES, ()), Y, np.arange(90))
     average, folds = trained(slate, completion, part, FOLD, silent)
     machine = slate.candidates[-1][1]
@@ -70,23 +72,37 @@ def test_support_vectors_are_judged_without_their_fold_and_never_averaged(share)
     assert np.isnan(average.log_evidences_[-1])
     assert average.probability_[-1] == 0.0
     assert average.probability_.sum() == pytest.approx(1.0)
+
+
+def test_settings_of_support_vectors_are_in_units_of_the_outcome():
+    machine = dict(regression_slate(X, y=Y).candidates)["support vectors"]
     assert_allclose(machine.C, np.array([1.0, 10.0]) * Y.std(), rtol=0.05)
     assert_allclose(machine.epsilon, 0.1 * Y.std(), rtol=0.05)
 
 
+def test_relevance_vectors_are_offered_where_they_are_quick():
+    rows = np.random.default_rng(0).normal(size=(400, 2))
+    name = "relevance vectors"
+    assert name in dict(regression_slate(rows[:300]).candidates)
+    assert name not in dict(regression_slate(rows).candidates)
+    assert name not in dict(regression_slate(np.repeat(rows[:10], 5, axis=0)).candidates)
+    assert name not in dict(regression_slate(rows[:300], is_fast=True).candidates)
+
+
 @pytest.mark.parametrize("seed", [1, 3])
-def test_few_distinct_rows_are_no_table_for_support_vectors(seed):
+def test_few_distinct_rows_are_no_table_for_vectors(seed):
     table = pd.DataFrame({"x": [0.0] * 29 + [1.0], "y": [0.0] * 29 + [1.5]})
     study = credo.fit(table, target="y", task="regression", seed=seed)
-    assert "support vectors" not in study.table().index
+    assert not set(UNWEIGHED) & set(study.table().index)
 
 
-def test_support_vectors_alone_are_refused_since_nothing_weighs_them():
+@pytest.mark.parametrize("name", UNWEIGHED)
+def test_vectors_alone_are_refused_since_nothing_weighs_them(name):
     table = pd.DataFrame(X, columns=NAMES).assign(outcome=Y)
-    with pytest.raises(TableError, match="must name one with an evidence"):
-        credo.fit(table, target="outcome", models=["Support vectors"])
-    study = credo.fit(table, target="outcome", models=["linear", "support vectors"])
-    scores = study.table().loc["support vectors"]
+    with pytest.raises(TableError, match=f"may count in an average; found {name} with"):
+        credo.fit(table, target="outcome", models=[name.capitalize()])
+    study = credo.fit(table, target="outcome", models=["linear", name])
+    scores = study.table().loc[name]
     assert np.isnan(scores["log_evidence"])
     assert scores["probability"] == 0.0
     assert scores["log_score"] > study.table().loc["constant", "log_score"]

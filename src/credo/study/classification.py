@@ -31,6 +31,7 @@ from credo.evaluation.decision_report import DecisionReport, judge_decisions
 from credo.evaluation.order_test import stated_p
 from credo.evaluation.traps import imbalance, row_order, seen_rows
 from credo.features.additive import LinearBasis, SplineBasis
+from credo.features.basis import distinct_rows
 from credo.features.continued import ContinuedBasis
 from credo.features.radial import RadialBasis
 from credo.inference.engine.engine import ConvergenceWarning
@@ -41,6 +42,7 @@ from credo.models.gaps.row_completion import Completion, RowCompletion
 from credo.models.generative.class_conditional import GaussianClassConditional
 from credo.models.generative.naive_bayes import NaiveBayes
 from credo.models.kernel.gaussian_process_classifier import GaussianProcessClassifier
+from credo.models.kernel.relevance_vector import RelevanceVectorClassifier
 from credo.models.linear.logistic_regression import LogisticRegression
 from credo.models.margin.ada_boost import AdaBoost
 from credo.models.margin.support_vector_machine import SupportVectorClassifier
@@ -51,6 +53,8 @@ from credo.study.candidates.candidate import BASELINE
 from credo.study.candidates.process import class_process_slate
 from credo.study.candidates.slate import (
     LINEAR,
+    RELEVANCE,
+    RELEVANCE_ROWS,
     SUPPORT,
     Proposal,
     Slate,
@@ -252,7 +256,8 @@ def class_slate(
     kinds
         Kinds of columns for naive Bayes, see `bayes_kinds`.
     is_fast
-        Whether to leave out support vectors and the Gaussian process, which take seconds.
+        Whether to leave out support and relevance vectors and the Gaussian process, which take
+        seconds.
     """
     rows = np.asarray(X, dtype=np.float64)
     logistic, notes = _logistic(rows, n_classes)
@@ -273,6 +278,9 @@ def class_slate(
         return Slate(tuple(found), tuple(notes))
     if len(rows) * (n_classes - 1) <= MAX_SUPPORT_ROWS:
         found.append((SUPPORT, SupportVectorClassifier(probability=True)))
+    n_distinct, n_most = len(distinct_rows(rows)), len(rows) * (n_classes - 1)
+    if RELEVANCE_ROWS[0] <= n_distinct and n_most <= RELEVANCE_ROWS[1]:
+        found.append((RELEVANCE, RelevanceVectorClassifier()))
     process = class_process_slate(rows, n_classes)
     return Slate((*found, *process.candidates), (*notes, *process.notes))
 
@@ -385,6 +393,7 @@ def _over_gaps(model: Any, completion: Completion | FoldCompletion) -> GapAverag
         AdaBoost
         | NearestNeighborsClassifier
         | GaussianProcessClassifier
+        | RelevanceVectorClassifier
         | SupportVectorClassifier,
     )
     return GapAverage(model, completion, is_single)

@@ -43,6 +43,7 @@ from credo.models.gaps.row_completion import (
     WeighedCompletion,
 )
 from credo.models.kernel.gaussian_process_regressor import GaussianProcessRegressor
+from credo.models.kernel.relevance_vector import RelevanceVectorRegressor
 from credo.models.linear.linear_regression import LinearRegression
 from credo.models.margin.support_vector_machine import SupportVectorRegressor
 from credo.numerics.array import Array, has_missing
@@ -57,7 +58,10 @@ from credo.study.candidates.process import (
 from credo.study.candidates.slate import (
     CONSTANT,
     LINEAR,
+    RELEVANCE,
+    RELEVANCE_ROWS,
     SUPPORT,
+    UNWEIGHED,
     Proposal,
     Slate,
     n_terms,
@@ -134,11 +138,13 @@ class _Regression:
                 f"{source} is a number; leave them out, or pass `task` classification."
             )
         named = {name.strip().casefold() for name in settings.models or ()}
-        if SUPPORT in named and named <= {SUPPORT, CONSTANT}:
+        unweighed = [name for name in UNWEIGHED if name in named]
+        if unweighed and named <= {*UNWEIGHED, CONSTANT}:
             raise TableError(
-                f"`models` must name one with an evidence, by which they are averaged; found "
-                f"{SUPPORT} with at most the mean beside them; name another as well, such as "
-                f"{LINEAR}, or fit a SupportVectorRegressor by itself."
+                f"`models` must name one that may count in an average; found "
+                f"{' and '.join(unweighed)} with at most the mean beside them; name another as "
+                f"well, such as {LINEAR}, or fit a SupportVectorRegressor or a "
+                "RelevanceVectorRegressor by itself."
             )
         return settings
 
@@ -238,7 +244,7 @@ class _Regression:
         slate = self.slate(complete, y, preparation, settings.fast).only(settings.models)
         completion = curved_completion(drawn, _linear(slate.candidates), prepared.X, y)
         offered = _affordable(slate, completion, prepared.X, y)
-        kept = [one for one in offered.candidates if one[0] != SUPPORT]
+        kept = [one for one in offered.candidates if one[0] not in UNWEIGHED]
         average = learned_average(kept, completion, prepared, y)
         return TableRegression.unscored(
             preparation, prepared, drawn, 0, average=average, coverage=settings.coverage
@@ -261,8 +267,8 @@ def regression_slate(X: ArrayLike, is_fast: bool = False, y: ArrayLike | None = 
     left out with a note, and so is one that can say no more and no less about these inputs
     than a simpler one: twice the same candidate would have twice its probability.
 
-    With outcomes ``y`` there are support vectors, whose settings are in the units of these:
-    they have no evidence, and are judged by folds and test rows only.
+    Machines of support and of relevance vectors are judged by folds and test rows only. The
+    former need outcomes ``y``, in whose units their settings are.
 
     Examples
     --------
@@ -272,18 +278,23 @@ def regression_slate(X: ArrayLike, is_fast: bool = False, y: ArrayLike | None = 
     ['constant', 'linear', 'quadratic', 'cubic', 'spline', 'radial', 'spline + quadratic']
     >>> slate.notes
     ('spline + radial was left out: its 51 terms are more than the 40 training rows allow.',)
-    >>> regression_slate(X).candidates[-1]
-    ('process', GaussianProcessRegressor(method='exact'))
+    >>> regression_slate(X).candidates[-2:]
+    (('relevance vectors', RelevanceVectorRegressor()),
+     ('process', GaussianProcessRegressor(method='exact')))
     """
     rows = np.asarray(X, dtype=np.float64)
     kept, notes = worthwhile(rows, _proposals(rows), (CONSTANT, LINEAR), MAX_TERMS)
     candidates = tuple((name, LinearRegression(_continued(basis))) for name, basis, _ in kept)
     if is_fast:
         return Slate(candidates, tuple(notes))
-    is_fit = SUPPORT_ROWS[0] <= len(distinct_rows(rows)) and len(rows) <= SUPPORT_ROWS[1]
-    support = _support(np.asarray(y)) if is_fit and y is not None else []
+    n_distinct, n_rows = len(distinct_rows(rows)), len(rows)
+    vectors: list[tuple[str, Any]] = []
+    if SUPPORT_ROWS[0] <= n_distinct and n_rows <= SUPPORT_ROWS[1] and y is not None:
+        vectors += _support(np.asarray(y))
+    if RELEVANCE_ROWS[0] <= n_distinct and n_rows <= RELEVANCE_ROWS[1]:
+        vectors.append((RELEVANCE, RelevanceVectorRegressor()))
     processes = process_slate(rows)
-    return Slate((*candidates, *support, *processes.candidates), (*notes, *processes.notes))
+    return Slate((*candidates, *vectors, *processes.candidates), (*notes, *processes.notes))
 
 
 def _support(y: Array) -> list[tuple[str, Any]]:
@@ -356,7 +367,7 @@ def trained(
     more = rows.with_varying_noise(candidates, found) if may_add else []
     candidates, found = [*candidates, *more], [*found, *map(begin, more)]
     average = ModelAverage(candidates).weigh(
-        [judged.whole for judged in found], takes_bounds=True, takes_silent=True
+        [judged.whole for judged in found], takes_bounds=True, unheard=UNWEIGHED
     )
     is_dropped = (average.probability_ < HOPELESS) & hopeless_models(
         [judged.log_prob[first.rows] for judged in found]
@@ -614,6 +625,9 @@ def _fitted(candidate: Any, rows: _TrainingRows, kept: NDArray[np.bool_]) -> Any
 
 
 def _log_evidence(model: Any, otherwise: float = np.nan) -> float:
+    """Return the evidence of a model that may count in an average."""
+    if isinstance(model, RelevanceVectorRegressor):
+        return otherwise
     return float(getattr(model, "log_evidence_", otherwise))
 
 

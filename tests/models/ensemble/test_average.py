@@ -43,18 +43,23 @@ def test_average_over_degrees_matches_the_worked_example():
     assert_allclose(predictive.variance(), 0.9950082330, atol=1e-8)
 
 
-def test_a_silent_model_may_stand_beside_others_without_any_probability():
-    named = [*degrees(2, **FIXED), ("ridge", Ridge())]
+@pytest.mark.parametrize("other", [Ridge(), LinearRegression()])
+def test_an_unheard_model_may_stand_beside_others_without_any_probability(other):
+    named = [*degrees(2, **FIXED), ("other", other)]
     fitted = [clone(model).fit(X, T) for _, model in named]
-    with pytest.raises(TypeError, match="must have a log_evidence_"):
-        ModelAverage(named).weigh(fitted)
-    average = ModelAverage(named).weigh(fitted, takes_silent=True)
+    average = ModelAverage(named).weigh(fitted, unheard=["other"])
     others = ModelAverage(named[:2]).weigh(fitted[:2])
     assert_allclose(average.log_evidences_, [*others.log_evidences_, np.nan])
     assert_allclose(average.probability_, [*others.probability_, 0.0])
     assert average.log_evidence_ == pytest.approx(others.log_evidence_)
     with pytest.raises(TypeError, match="must have a log_evidence_"):
-        ModelAverage(named[2:]).weigh(fitted[2:], takes_silent=True)
+        ModelAverage(named[2:]).weigh(fitted[2:], unheard=["other"])
+
+
+def test_a_model_without_an_evidence_is_not_weighed():
+    named = [*degrees(2, **FIXED), ("ridge", Ridge())]
+    with pytest.raises(TypeError, match=r"must have a log_evidence_.*none in \['ridge'\]"):
+        ModelAverage(named).weigh([clone(model).fit(X, T) for _, model in named])
 
 
 def test_doubt_of_the_average_holds_the_disagreement_of_its_models():

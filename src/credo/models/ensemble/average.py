@@ -162,7 +162,7 @@ class ModelAverage(Ensemble):
         return self._weigh_by_score(names, models, fitted, rows)
 
     def weigh(
-        self, fitted: Sequence[Any], takes_bounds: bool = False, takes_silent: bool = False
+        self, fitted: Sequence[Any], takes_bounds: bool = False, unheard: Sequence[str] = ()
     ) -> Self:
         """Weigh the models by evidence, fitted to the same data already, in their order.
 
@@ -171,15 +171,15 @@ class ModelAverage(Ensemble):
         takes_bounds
             Whether a lower bound may stand for the evidence of a model, which makes that model
             less probable than it is; without it there is a warning.
-        takes_silent
-            Whether models without an evidence may be among them, beside others: they stay
-            without any probability.
+        unheard
+            Names of models that stay without any probability, as those without an evidence
+            do: they are there to be compared with.
         """
         names, _ = self._checked()
         learned = ("n_features_in_", "feature_names_in_", "classes_")
         for name in (name for name in learned if hasattr(fitted[0], name)):
             setattr(self, name, getattr(fitted[0], name))
-        return self._weigh(names, list(fitted), takes_bounds, takes_silent)
+        return self._weigh(names, list(fitted), takes_bounds, unheard)
 
     def predict_dist(self, X: ArrayLike) -> Any:
         """Return the mixture of the models' predictives, one entry per row."""
@@ -210,19 +210,20 @@ class ModelAverage(Ensemble):
         names: list[str],
         models: list[Any],
         takes_bounds: bool = False,
-        takes_silent: bool = False,
+        unheard: Sequence[str] = (),
     ) -> Self:
-        silent = _silent(names, models)
-        if silent and (not takes_silent or len(silent) == len(names)):
+        silent = [name for name in _silent(names, models) if name not in unheard]
+        if silent or set(names) <= set(unheard):
             raise TypeError(
-                f"every model must have a log_evidence_ to be weighed; found none in {silent}. "
-                "Average credo estimators, or use fit, which weighs others by held-out rows."
+                "every model must have a log_evidence_ to be weighed; found none in "
+                f"{silent or names}. Average credo estimators, or use fit, which weighs others "
+                "by held-out rows."
             )
-        heard = [name not in silent for name in names]
+        heard = [name not in unheard for name in names]
         evidences = [
             Evidence.of_model(m) for m, is_heard in zip(models, heard, strict=True) if is_heard
         ]
-        _require_comparable([n for n in names if n not in silent], evidences, takes_bounds)
+        _require_comparable([n for n in names if n not in unheard], evidences, takes_bounds)
         self._forget()
         self.names_, self.estimators_, self.criterion_ = names, models, "evidence"
         self.log_evidences_ = np.full(len(names), np.nan)

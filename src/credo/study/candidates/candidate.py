@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from credo.features.basis import Basis, ConcatenatedBasis
 from credo.features.continued import ContinuedBasis
-from credo.study.candidates.slate import PROCESS, SUPPORT, VARYING
+from credo.study.candidates.slate import PROCESS, RELEVANCE, SUPPORT, VARYING
 
 __all__ = [
     "BASELINE",
@@ -33,6 +33,7 @@ MEANINGS = MappingProxyType(
         "spline + quadratic": "the terms of both",
         "spline + radial": "the curves of spline, and the bumps of radial",
         SUPPORT: "a smooth surface held by a few rows, judged but never averaged",
+        RELEVANCE: "bumps at the few rows that evidence asks for, judged but never averaged",
         PROCESS: "a smooth surface of any shape, a length scale for each column",
     }
 )
@@ -53,6 +54,7 @@ CLASS_MEANINGS = MappingProxyType(
         "neighbors": "the classes of the most similar training rows",
         "boosting": "a vote of many rules with one threshold each",
         SUPPORT: "the widest margin between classes, by a few rows that hold it",
+        RELEVANCE: "log odds of bumps at the few rows that evidence asks for",
         PROCESS: "log odds that are a smooth surface of any shape",
     }
 )

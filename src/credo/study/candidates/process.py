@@ -24,7 +24,7 @@ from credo.models.kernel.gaussian_process_regressor import (
     varying_noise_basis,
 )
 from credo.numerics.array import Array
-from credo.study.candidates.slate import PROCESS, SUPPORT, VARYING, Slate
+from credo.study.candidates.slate import PROCESS, RELEVANCE, SUPPORT, VARYING, Slate
 
 __all__ = [
     "MAX_PROCESS_COLUMNS",
@@ -142,7 +142,7 @@ def affordable(slate: Slate, n_completed: int) -> Slate:
         f"{n_completed:,} completions of rows with gaps are more than the "
         f"{MAX_COMPLETED_ROWS:,} on which it takes seconds"
     )
-    return slate.without([SUPPORT, PROCESS], reason)
+    return slate.without([SUPPORT, RELEVANCE, PROCESS], reason)
 
 
 def fitted_process(

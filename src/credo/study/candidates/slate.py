@@ -26,7 +26,10 @@ __all__ = [
     "MAX_COMPARED",
     "PROCESS",
     "READABLE",
+    "RELEVANCE",
+    "RELEVANCE_ROWS",
     "SUPPORT",
+    "UNWEIGHED",
     "VARYING",
     "Proposal",
     "Slate",
@@ -40,7 +43,14 @@ AVERAGE = "average"
 CONSTANT = "constant"
 LINEAR = "linear"
 PROCESS = "process"
+RELEVANCE = "relevance vectors"
 SUPPORT = "support vectors"
+
+UNWEIGHED = (SUPPORT, RELEVANCE)
+"""Regressions that are judged, and never averaged: what they say far away is too sure."""
+
+RELEVANCE_ROWS = (20, 300)
+"""Fewest distinct rows for a choice among them; most on which that takes no second."""
 
 VARYING = " + noise"
 """Behind the name of a process whose noise follows the columns."""

@@ -125,9 +125,10 @@ def candidate_scores(
     weighed.append(_Weighed(AVERAGE, 1.0, mean_score(_average_scores(folds))))
     models = [*average.estimators_, average]
     shares = [*average.probability_, 1.0]
+    evidences = [*average.log_evidences_, average.log_evidence_]
     return tuple(
-        _candidate_score(part, float(share), model, predictive, y, coverage)
-        for part, share, model, predictive in zip(weighed, shares, models, answers, strict=True)
+        _candidate_score(*one, y, coverage)
+        for one in zip(weighed, evidences, shares, models, answers, strict=True)
     )
 
 
@@ -254,6 +255,7 @@ def _weighed(names: Sequence[str], weights: Array, log_scores: Array) -> list[_W
 
 def _candidate_score(
     weighed: _Weighed,
+    log_evidence: float,
     probability: float,
     model: Any,
     predictive: Predictive,
@@ -266,8 +268,8 @@ def _candidate_score(
     return CandidateScore(
         name=weighed.name,
         n_terms=sum(len(getattr(part, "coef_", ())) for part in parts),
-        log_evidence=float(getattr(model, "log_evidence_", np.nan)),
-        probability=probability,
+        log_evidence=float(log_evidence),
+        probability=float(probability),
         cv_weight=weighed.weight,
         cv_log_score=float(weighed.cv_score.value),
         cv_log_score_error=float(weighed.cv_score.standard_error),

@@ -47,7 +47,8 @@ class FitSettings:
     models
         Names of the candidates, besides the simplest; all that suit the table if None.
     fast
-        Whether to leave out candidates that take seconds: Gaussian processes, support vectors.
+        Whether to leave out candidates that take seconds: Gaussian processes, support and
+        relevance vectors.
 
     Examples
     --------
