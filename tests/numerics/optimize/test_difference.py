@@ -3,10 +3,13 @@ import pytest
 from numpy.testing import assert_allclose
 
 from credo.numerics.optimize import (
+    Differences,
     SumOfSquares,
+    bfgs,
     check_gradient,
     finite_difference_gradient,
     gradient_descent,
+    lbfgs,
     separate,
     sum_of_squares,
 )
@@ -106,3 +109,56 @@ def test_nonlinear_least_squares_recovers_a_decay():
     assert_allclose(loss.value(np.array([1.0, 0.4])), residual @ residual)
     found = gradient_descent(loss.value, loss.gradient, [1.0, 0.4], "reuse")
     assert_allclose(found.x, truth, atol=1e-4)
+
+
+def valley(x):
+    return float((x[0] - 1.0) ** 2 + 10.0 * (x[1] - x[0] ** 2) ** 2)
+
+
+def valley_slope(x):
+    bend = x[1] - x[0] ** 2
+    return np.array([2.0 * (x[0] - 1.0) - 40.0 * x[0] * bend, 20.0 * bend])
+
+
+@pytest.mark.parametrize("search", [gradient_descent, lbfgs, bfgs])
+def test_differences_find_the_same_minimum_and_say_what_they_cost(search):
+    calls = []
+
+    def counted(x):
+        calls.append(x)
+        return valley(x)
+
+    start = [-1.0, 1.5]
+    settings = {"method": "armijo"} if search is gradient_descent else {}
+    known = search(counted, valley_slope, start, **settings)
+    n_known = len(calls)
+    calls.clear()
+    found = search(counted, None, start, **settings)
+    assert_allclose(found.x, known.x, atol=2e-5)
+    assert_allclose(found.x, [1.0, 1.0], atol=1e-4)
+    assert known.n_difference_values == 0
+    n_gradients = found.n_difference_values / 4
+    assert n_gradients == int(n_gradients) > found.n_steps
+    n_others = len(calls) - found.n_difference_values
+    assert 0 < n_others <= 3 * n_known
+
+
+@pytest.mark.parametrize("search", [lbfgs, bfgs])
+def test_differences_stay_inside_the_box(search):
+    def root(x):
+        assert (x >= 0.0).all()
+        return float(x @ x + np.sqrt(x).sum())
+
+    bounds = [(0.0, None), (0.0, 4.0)]
+    found = search(root, None, [3.0, 4.0], bounds=bounds)
+    assert_allclose(found.x, [0.0, 0.0], atol=1e-8)
+
+
+def test_differences_are_gradients_in_the_middle_and_cut_short_at_a_bound():
+    x = np.array([0.3, -1.2])
+    assert_allclose(Differences(valley)(x), valley_slope(x), rtol=1e-8)
+    at = Differences(valley, low=[0.3, -np.inf], high=[np.inf, -1.2])
+    assert_allclose(at(x), valley_slope(x), rtol=1e-4)
+    held = Differences(valley, low=x, high=x)
+    assert_allclose(held(x), 0.0)
+    assert (at.n_values, held.n_values) == (4, 0)

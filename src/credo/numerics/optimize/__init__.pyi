@@ -7,6 +7,7 @@ from credo.numerics.optimize.descent import bracketed_root as bracketed_root
 from credo.numerics.optimize.descent import gradient_descent as gradient_descent
 from credo.numerics.optimize.descent import newton as newton
 from credo.numerics.optimize.descent import newton_root as newton_root
+from credo.numerics.optimize.difference import Differences as Differences
 from credo.numerics.optimize.difference import GradientReport as GradientReport
 from credo.numerics.optimize.difference import check_gradient as check_gradient
 from credo.numerics.optimize.difference import (

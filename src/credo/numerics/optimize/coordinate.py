@@ -54,6 +54,7 @@ def coordinate_descent(
     array([1., 1.])
     """
     rules = termination or Termination()
+    started = rules.begin()
     x = as_float(start)
     no_gradient = np.full_like(x, np.nan)
     point = Point(x, float(function(x)), no_gradient)
@@ -67,6 +68,6 @@ def coordinate_descent(
             break
         before, point = point, Point(x, value, no_gradient)
         trace.append(StepInfo(value, np.nan, np.nan))
-        status = rules.status(before, point, np.inf)
+        status = rules.status(before, point, np.inf, started)
     ended = status or Status.MAX_STEPS
     return Minimum(point.x, point.value, no_gradient, ended, len(trace), tuple(trace))

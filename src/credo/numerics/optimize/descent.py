@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from credo.numerics.array import Array, as_float
 from credo.numerics.linear.linear_algebra import symmetrize
+from credo.numerics.optimize.difference import Differences
 from credo.numerics.optimize.minimum import (
     Function,
     Gradient,
@@ -49,7 +50,7 @@ class Move:
 
 def gradient_descent(
     function: Function,
-    gradient: Gradient,
+    gradient: Gradient | None,
     start: ArrayLike,
     method: str = "backtracking",
     step: float | None = None,
@@ -61,7 +62,8 @@ def gradient_descent(
     Parameters
     ----------
     function, gradient
-        Value and gradient at parameters of the shape of ``start``.
+        Value and gradient at parameters of the shape of ``start``; None for differences, which
+        take two more values for every parameter and step.
     method
         ``"fixed"``: the same step every time; it may rise or diverge. ``"backtracking"``: halve
         the step, from ``step``, until the value falls. ``"reuse"``: the same, from twice the
@@ -152,7 +154,7 @@ def _shorter(found: float, promised: float) -> float:
 
 def descend(
     function: Function,
-    gradient: Gradient,
+    gradient: Gradient | None,
     start: Array,
     advance: Callable[[Point, float | None], Move | Status],
     rules: Termination,
@@ -161,13 +163,15 @@ def descend(
     """Return where repeated ``advance(point, last_step)`` ends under the termination rules.
 
     The gradient that must vanish is ``x - projection(x - gradient)``, which is the gradient
-    itself where every parameter is allowed.
+    itself where every parameter is allowed. Without a gradient there are differences.
     """
+    started = rules.begin()
+    slope = Differences(function) if gradient is None else gradient
 
     def norm(point: Point) -> float:
         return largest(point.x - projection(point.x - point.gradient))
 
-    point = _first_point(function, gradient, start)
+    point = _first_point(function, slope, start)
     trace: list[StepInfo] = []
     small = norm(point) < rules.gradient_norm
     status = Status.GRADIENT_SMALL if small else None
@@ -178,11 +182,14 @@ def descend(
         elif not np.isfinite(move.value):
             status = Status.DIVERGED
         else:
-            before, point = point, Point(move.x, move.value, as_float(gradient(move.x)))
+            before, point = point, Point(move.x, move.value, as_float(slope(move.x)))
             trace.append(StepInfo(point.value, norm(point), move.step))
-            status = rules.status(before, point, trace[-1].gradient_norm)
+            status = rules.status(before, point, trace[-1].gradient_norm, started)
     ended = status or Status.MAX_STEPS
-    return Minimum(point.x, point.value, point.gradient, ended, len(trace), tuple(trace))
+    n_values = slope.n_values if isinstance(slope, Differences) else 0
+    return Minimum(
+        point.x, point.value, point.gradient, ended, len(trace), tuple(trace), None, n_values
+    )
 
 
 def _first_point(function: Function, gradient: Gradient, start: Array) -> Point:

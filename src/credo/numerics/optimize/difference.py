@@ -1,4 +1,4 @@
-"""Gradients by finite differences, to check gradients written by hand."""
+"""Gradients by finite differences: to check those written by hand, or in their place."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,7 +9,13 @@ from numpy.typing import ArrayLike
 from credo.numerics.array import Array, as_float
 from credo.numerics.optimize.minimum import Function, Gradient
 
-__all__ = ["GradientReport", "check_gradient", "finite_difference_gradient", "separate"]
+__all__ = [
+    "Differences",
+    "GradientReport",
+    "check_gradient",
+    "finite_difference_gradient",
+    "separate",
+]
 
 _STEPS = {"forward": 2.0**-26, "central": 2.0**-17}
 
@@ -51,6 +57,38 @@ def finite_difference_gradient(
             behind[i] -= sizes[i]
             gradient[i] = (float(function(ahead)) - float(function(behind))) / (2 * sizes[i])
     return gradient
+
+
+class Differences:
+    """Central differences in place of a gradient, which count the values that they take.
+
+    Each gradient takes two values of the function for every parameter. Where a bound is closer
+    than a difference is wide, it is cut short there.
+    """
+
+    def __init__(
+        self, function: Function, low: ArrayLike = -np.inf, high: ArrayLike = np.inf
+    ) -> None:
+        self._function = function
+        self._low, self._high = as_float(low), as_float(high)
+        self.n_values = 0
+
+    def __call__(self, x: Array) -> Array:
+        """Return about the gradient at parameters ``x``."""
+        size = _STEPS["central"] * np.maximum(1.0, np.abs(x))
+        ahead, behind = np.minimum(x + size, self._high), np.maximum(x - size, self._low)
+        gradient = np.zeros_like(x)
+        for i in np.ndindex(x.shape):
+            if ahead[i] > behind[i]:
+                rise = self._at(x, i, float(ahead[i])) - self._at(x, i, float(behind[i]))
+                gradient[i] = rise / (ahead[i] - behind[i])
+        return gradient
+
+    def _at(self, x: Array, place: tuple[int, ...], entry: float) -> float:
+        there = x.copy()
+        there[place] = entry
+        self.n_values += 1
+        return float(self._function(there))
 
 
 @dataclass(frozen=True, eq=False)

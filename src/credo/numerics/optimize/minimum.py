@@ -5,6 +5,7 @@ Early stopping judges every iterate on held-out rows and goes back to the best.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from time import monotonic
 from typing import Generic, NamedTuple, SupportsFloat, TypeVar
 
 import numpy as np
@@ -22,6 +23,7 @@ __all__ = [
     "StepInfo",
     "Termination",
     "early_stop",
+    "largest",
 ]
 
 Function = Callable[[Array], SupportsFloat]
@@ -66,6 +68,8 @@ class Minimum:
         One `StepInfo` per step.
     hessian
         About the Hessian there, shape (d, d); None for methods that do not keep it.
+    n_difference_values
+        Values of the function that differences in place of a gradient took.
     """
 
     x: Array
@@ -75,6 +79,7 @@ class Minimum:
     n_steps: int
     trace: tuple[StepInfo, ...]
     hessian: Array | None = None
+    n_difference_values: int = 0
 
 
 @dataclass(frozen=True)
@@ -91,6 +96,8 @@ class Termination:
         Smallest change of any parameter, relative to ``max(1, largest |parameter|)``.
     gradient_norm
         Largest gradient entry that counts as zero.
+    max_seconds
+        Wall time after which the search gives up; it is looked at after every step.
 
     A tolerance of zero switches its rule off.
     """
@@ -99,6 +106,7 @@ class Termination:
     value_change: float = 1e-12
     parameter_change: float = 1e-12
     gradient_norm: float = 1e-8
+    max_seconds: float = np.inf
 
     def __post_init__(self) -> None:
         for name, setting in vars(self).items():
@@ -107,15 +115,32 @@ class Termination:
                     f"{name} must be 0 or more; found {setting}. Use 0 to switch a rule off."
                 )
 
-    def status(self, before: Point, after: Point, gradient_norm: float) -> Status | None:
-        """Return the rule that holds after a step, or None to go on."""
+    def status(
+        self, before: Point, after: Point, gradient_norm: float, started: float
+    ) -> Status | None:
+        """Return the rule that holds after a step, or None to go on.
+
+        Parameters
+        ----------
+        started
+            When the search began, see `begin`.
+        """
         if gradient_norm < self.gradient_norm:
             return Status.GRADIENT_SMALL
         if self.is_steady(before.value, after.value):
             return Status.VALUE_STEADY
         if largest(after.x - before.x) < self.parameter_change * max(1.0, largest(after.x)):
             return Status.PARAMETERS_STEADY
-        return None
+        return Status.MAX_SECONDS if self.is_late(started) else None
+
+    @staticmethod
+    def begin() -> float:
+        """Return the time by which the seconds of a search are counted."""
+        return monotonic()
+
+    def is_late(self, started: float) -> bool:
+        """Whether the time of a search is used up."""
+        return self.begin() - started >= self.max_seconds
 
     def is_steady(self, before: float, after: float) -> bool:
         """Whether two values differ by less than the tolerance."""

@@ -18,6 +18,7 @@ from credo.numerics.optimize.descent import (
     descend,
     descent_direction,
 )
+from credo.numerics.optimize.difference import Differences
 from credo.numerics.optimize.minimum import (
     Function,
     Gradient,
@@ -36,7 +37,7 @@ Bounds = Sequence[tuple[float | None, float | None]]
 
 def lbfgs(
     function: Function,
-    gradient: Gradient,
+    gradient: Gradient | None,
     start: ArrayLike,
     bounds: Bounds | None = None,
     termination: Termination | None = None,
@@ -50,7 +51,7 @@ def lbfgs(
     ----------
     function, gradient
         Value and gradient (d,) at parameters of shape (d,); see `separate` if one function
-        computes both.
+        computes both. None for differences, which take two values for every parameter.
     bounds
         Lower and upper bound of each parameter; None where there is none.
 
@@ -62,19 +63,24 @@ def lbfgs(
     array([1., 0.])
     """
     rules = termination or Termination()
+    started = rules.begin()
     trace: list[StepInfo] = []
+    first = np.atleast_1d(as_float(start))
+    slope = gradient or Differences(function, *_box(bounds, len(first)))
 
     def value(x: Array) -> float:
         return float(function(x))
 
     def record(intermediate_result: scipy.optimize.OptimizeResult) -> None:
         trace.append(StepInfo(float(intermediate_result.fun), np.nan, np.nan))
+        if rules.is_late(started):
+            raise StopIteration
 
     # SciPy loads this submodule on first use, which costs more than many small fits.
     found = scipy.optimize.minimize(
         value,
-        np.atleast_1d(as_float(start)),
-        jac=gradient,
+        first,
+        jac=slope,
         method="L-BFGS-B",
         bounds=bounds,
         callback=record,
@@ -85,12 +91,20 @@ def lbfgs(
             "gtol": rules.gradient_norm,
         },
     )
-    slope: Array = as_float(found.jac)
-    status = _status(found.status, str(found.message))
-    return Minimum(found.x, float(found.fun), slope, status, found.nit, tuple(trace))
+    return Minimum(
+        found.x,
+        float(found.fun),
+        as_float(found.jac),
+        _status(found.status, str(found.message)),
+        found.nit,
+        tuple(trace),
+        n_difference_values=slope.n_values if isinstance(slope, Differences) else 0,
+    )
 
 
 def _status(code: int, message: str) -> Status:
+    if "StopIteration" in message:
+        return Status.MAX_SECONDS
     if code == 0:
         return Status.GRADIENT_SMALL if "GRADIENT" in message else Status.VALUE_STEADY
     return Status.MAX_STEPS if code == 1 else Status.NO_DESCENT
@@ -98,7 +112,7 @@ def _status(code: int, message: str) -> Status:
 
 def bfgs(
     function: Function,
-    gradient: Gradient,
+    gradient: Gradient | None,
     start: ArrayLike,
     hessian: ArrayLike | None = None,
     bounds: Bounds | None = None,
@@ -114,7 +128,8 @@ def bfgs(
     Parameters
     ----------
     function, gradient
-        Value and gradient (d,) at parameters of shape (d,).
+        Value and gradient (d,) at parameters of shape (d,); None for differences, which take
+        two more values for every parameter and step.
     hessian
         About the Hessian at the minimum, shape (d, d), which every step improves; None if
         nothing is known of it.
@@ -133,9 +148,7 @@ def bfgs(
     """
     rules = termination or Termination()
     first = np.atleast_1d(as_float(start))
-    limits = [(-np.inf, np.inf)] * len(first) if bounds is None else bounds
-    low = as_float([-np.inf if limit[0] is None else limit[0] for limit in limits])
-    high = as_float([np.inf if limit[1] is None else limit[1] for limit in limits])
+    low, high = _box(bounds, len(first))
     curve = _Curvature(None if hessian is None else as_float(hessian))
 
     def inside(x: Array) -> Array:
@@ -153,8 +166,17 @@ def bfgs(
         search = LineSearch(projection=inside, is_fitted=True)
         return back_track(function, point, direction, search, rules)
 
-    found = descend(function, gradient, inside(first), advance, rules, inside)
+    slope = gradient or Differences(function, low, high)
+    found = descend(function, slope, inside(first), advance, rules, inside)
     return replace(found, hessian=curve.hessian)
+
+
+def _box(bounds: Bounds | None, n: int) -> tuple[Array, Array]:
+    """Return the lower and the upper bounds of n parameters."""
+    limits = [(-np.inf, np.inf)] * n if bounds is None else bounds
+    low = as_float([-np.inf if limit[0] is None else limit[0] for limit in limits])
+    high = as_float([np.inf if limit[1] is None else limit[1] for limit in limits])
+    return low, high
 
 
 class _Curvature:
