@@ -11,6 +11,8 @@ MINUTES ?= 20
 SEED ?= 1
 # The other Python of `make versions`: a version that uv can fetch, or a path.
 NEWEST ?= 3.14
+# Some hundred processes start in the tests: what they import is compiled once.
+export PYTHONDONTWRITEBYTECODE :=
 # Two workers share two cores: threads of their own would wait for each other.
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 

@@ -38,6 +38,8 @@ from credo.study.result.table_model import TableClassification
 from credo.study.result.wording import class_score_cells
 from credo.validation.mixture_score import stacked_log_score
 
+FAST = FitSettings(fast=True)
+
 
 def texts(result, tone):
     return [found.text for found in class_remarks(result) if found.tone == tone]
@@ -175,7 +177,7 @@ def test_few_rows_of_a_class_reduce_the_folds_with_a_note(clinic_classes):
     outcome = clinic_classes["outcome"].to_numpy().copy()
     outcome[outcome == "cured"] = "sick"
     outcome[:5] = "rare"
-    result = fit_table(clinic_classes.assign(outcome=outcome), "outcome")
+    result = fit_table(clinic_classes.assign(outcome=outcome), "outcome", FAST)
     (note,) = [note for note in result.slate_notes if "folds" in note]
     n_folds = len(np.unique(result.training.fold_))
     assert f"has {n_folds} folds instead of 10, because class 'rare'" in note
@@ -186,7 +188,7 @@ def test_noise_is_said_to_tell_nothing():
     rng = np.random.default_rng(3)
     frame = pd.DataFrame(rng.normal(size=(80, 2)), columns=["a", "b"])
     frame["y"] = rng.choice(["no", "yes"], 80)
-    (answer,) = texts(fit_table(frame, "y"), "answer")
+    (answer,) = texts(fit_table(frame, "y", FAST), "answer")
     assert answer.startswith("The columns say nothing certain about 'y'")
 
 
@@ -225,7 +227,7 @@ def test_rows_in_the_order_of_their_class_are_a_caution(sorted_rows):
 def test_decisions_cost_what_the_losses_say(clinic_classes, tmp_path, monkeypatch):
     costs, read = tmp_path / "costs.csv", []
     costs.write_text("action,sick,cured\ntreat,1,2\ndismiss,9,0\n")
-    settings = FitSettings(loss=costs, reject=0.5)
+    settings = FitSettings(loss=costs, reject=0.5, fast=True)
     monkeypatch.setattr(
         classification, "read_losses", lambda *given: read.append(1) or read_losses(*given)
     )
@@ -256,7 +258,7 @@ def test_numbers_are_classes_where_asked_for(clinic_classes):
     coded = clinic_classes.assign(
         outcome=np.where(clinic_classes["outcome"] == "sick", 7, 3) + np.arange(120) % 3 // 2
     )
-    result = fit_table(coded, "outcome", FitSettings(task="classification"))
+    result = fit_table(coded, "outcome", FitSettings(task="classification", fast=True))
     assert_array_equal(result.training.classes_, ["3", "4", "7", "8"])
     assert len(result.confusion.labels) == 4
     page = report_page(result)
@@ -283,7 +285,7 @@ def test_the_report_says_all_and_loads_nothing_from_elsewhere(sorted_rows):
 
 def test_names_that_look_like_markup_are_escaped(clinic_classes):
     odd = clinic_classes.assign(outcome=clinic_classes["outcome"].replace("sick", "<b>$x$ & y"))
-    page = report_page(fit_table(odd.rename(columns={"dose": "<i>dose"}), "outcome"))
+    page = report_page(fit_table(odd.rename(columns={"dose": "<i>dose"}), "outcome", FAST))
     assert "<b>" not in page.replace("<b>", "", page.count('<div class="tile"><b>'))
     assert "<i>dose" not in page
 
@@ -294,7 +296,8 @@ def ten():
     rng = np.random.default_rng(0)
     label = np.repeat([f"c{k}" for k in range(10)], 3)
     place = np.repeat(np.arange(10.0), 3) + 0.3 * rng.normal(size=30)
-    return fit_table(pd.DataFrame({"a": place, "b": rng.normal(size=30), "y": label}), "y")
+    frame = pd.DataFrame({"a": place, "b": rng.normal(size=30), "y": label})
+    return fit_table(frame, "y", FAST)
 
 
 def test_the_common_class_is_the_one_that_the_baseline_says(ten):
