@@ -33,9 +33,9 @@ from credo.graphs.variable import UnknownState as UnknownState
 from credo.graphs.variable import UnknownVariable as UnknownVariable
 from credo.inference.density.importance import BrokenEnvelope as BrokenEnvelope
 from credo.inference.density.posterior import posterior as posterior
-from credo.inference.density.trajectory import BadDensity as BadDensity
+from credo.inference.density.start import BadDensity as BadDensity
+from credo.inference.density.start import NoStart as NoStart
 from credo.inference.density.trajectory import ImproperDensity as ImproperDensity
-from credo.inference.density.trajectory import NoStart as NoStart
 from credo.inference.discrete.approximate.flat_problem import (
     NoPossibleState as NoPossibleState,
 )

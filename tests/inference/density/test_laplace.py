@@ -7,12 +7,8 @@ from numpy.testing import assert_allclose
 from scipy import special
 
 from credo.inference import LogDensity, Parameters, run
-from credo.inference.density.laplace import (
-    LaplaceApproximation,
-    Pathfinder,
-    approach,
-    path_metric,
-)
+from credo.inference.density.laplace import LaplaceApproximation, approach
+from credo.inference.density.pathfinder import Pathfinder, path_metric
 from credo.inference.engine.engine import ConvergenceWarning
 from credo.numerics.linear.linear_algebra import NotPositiveDefinite
 from credo.numerics.special.bijection import positive, real

@@ -23,6 +23,7 @@ from credo.inference import (
     run,
 )
 from credo.inference.density import trajectory
+from credo.inference.density.metric import Metric, learned_metric
 from credo.numerics.special.bijection import Covariance, Interval, Simplex, positive, real
 from processes import killed_run
 
@@ -67,7 +68,7 @@ def test_a_correlated_gaussian_has_its_mean_and_covariance(engine):
 def test_draws_and_gradients_of_a_gaussian_tell_its_covariance(metric):
     rng = np.random.default_rng(0)
     x = rng.multivariate_normal(CENTER, COVARIANCE, 40)
-    found = trajectory.learned_metric(x, -(x - CENTER) @ PRECISION, metric)
+    found = learned_metric(x, -(x - CENTER) @ PRECISION, metric)
     inner = np.eye(3) + (found.directions.T * found.weights) @ found.directions
     near = {"rtol": 2e-3, "atol": 2e-3} if metric == "dense" else {"rtol": 0.5, "atol": 0.5}
     assert_allclose(found.scale[:, None] * inner * found.scale, COVARIANCE, **near)
@@ -78,7 +79,7 @@ def test_draws_and_gradients_of_a_gaussian_tell_its_covariance(metric):
 def test_momenta_have_the_inverse_covariance():
     rng = np.random.default_rng(0)
     x = rng.multivariate_normal(CENTER, COVARIANCE, 40)
-    found = trajectory.learned_metric(x, -(x - CENTER) @ PRECISION, "dense")
+    found = learned_metric(x, -(x - CENTER) @ PRECISION, "dense")
     p, _ = found.momenta(rng.normal(size=(200_000, 3)))
     scale = np.sqrt(np.outer(np.diag(PRECISION), np.diag(PRECISION)))
     assert_allclose(np.cov(p.T) / scale, PRECISION / scale, atol=0.02)
@@ -88,7 +89,7 @@ def test_a_metric_of_more_numbers_than_draws_stays_in_their_span():
     rng = np.random.default_rng(0)
     scales = np.geomspace(0.1, 10.0, 60)
     x = scales * rng.normal(size=(12, 60))
-    found = trajectory.learned_metric(x, -x / scales**2, "low_rank")
+    found = learned_metric(x, -x / scales**2, "low_rank")
     assert_allclose(found.scale, scales, rtol=1e-10)
     assert len(found.directions) <= 24
     assert_allclose(
@@ -338,6 +339,7 @@ def test_a_density_without_end_is_improper(name):
     [
         ({"metric": "full"}, "metric must be one of"),
         ({"acceptance": 1.0}, "acceptance must lie between 0 and 1"),
+        ({"begin": "mode"}, "begin must be one of .* found 'mode'"),
         ({"n_draws": 0}, "n must be at least 1"),
     ],
 )
@@ -346,6 +348,46 @@ def test_settings_are_checked(settings, message):
         NoUTurnSampling(**settings)
     with pytest.raises(ValueError, match="length must be positive"):
         HamiltonianMonteCarlo(length=0.0)
+
+
+def test_variances_of_a_metric_are_the_diagonal_of_its_matrix():
+    basis = np.linalg.qr(np.random.default_rng(0).normal(size=(5, 2)))[0].T
+    metric = Metric(np.array([1.0, 2.0, 3.0, 0.5, 4.0]), basis, np.array([3.0, -0.6]))
+    matrix = np.array([metric.times(unit) for unit in np.eye(5)])
+    alone = metric.diagonal()
+    assert_allclose(alone.scale**2, np.diagonal(matrix))
+    assert_allclose(alone.times(np.ones(5)), np.diagonal(matrix))
+
+
+@pytest.mark.parametrize("metric", ["diagonal", "dense"])
+def test_chains_can_begin_where_a_path_leads(metric):
+    """Of a Gaussian a path tells all, so that chains begin as if they had run for long."""
+    engine = NoUTurnSampling(n_draws=1000, warm_up=60, metric=metric, begin="pathfinder")
+    starts = [engine.init(GAUSSIAN, rng) for rng in np.random.default_rng(0).spawn(200)]
+    here = np.array([state.here[0, 0] for state in starts]) - CENTER
+    assert_allclose(here.mean(axis=0), 0.0, atol=4.0 * 2.0 / np.sqrt(200))
+    assert_allclose(np.cov(here.T), COVARIANCE, rtol=0.5, atol=0.2)
+    for state in starts[:3]:
+        assert_allclose(state.here[0, 1], -PRECISION @ (state.here[0, 0] - CENTER), rtol=1e-6)
+        known = np.array([state.metric.times(unit) for unit in np.eye(3)])
+        expected = COVARIANCE if metric == "dense" else np.diag(np.diagonal(COVARIANCE))
+        assert_allclose(known, expected, rtol=0.05, atol=0.05)
+    found = run(engine, GAUSSIAN, np.random.default_rng(1), chains=4)
+    error = found.posterior.mean("x") - CENTER
+    assert np.all(np.abs(error) < 5.0 * found.posterior.mean_error("x"))
+    assert_allclose(found.posterior.std("x"), np.sqrt(np.diagonal(COVARIANCE)), rtol=0.1)
+
+
+def test_chains_begin_at_random_where_no_path_leads():
+    def cliff(values):
+        x = values["x"]
+        inside = -2.5 < x < 2.5
+        return (0.0 if inside else -np.inf), {"x": np.zeros(())}
+
+    problem = LogDensity(Parameters({"x": real()}), cliff)
+    state = NoUTurnSampling(begin="pathfinder").init(problem, np.random.default_rng(0))
+    assert abs(state.here[0, 0, 0]) < 2.5
+    assert np.isfinite(state.log_density).all()
 
 
 def test_a_checkpoint_of_another_problem_is_refused(tmp_path):

@@ -24,9 +24,9 @@ from credo.inference.density.importance import KeptDraws as KeptDraws
 from credo.inference.density.importance import RejectionStep as RejectionStep
 from credo.inference.density.importance import WeighedDraws as WeighedDraws
 from credo.inference.density.laplace import Mode as Mode
-from credo.inference.density.laplace import PathState as PathState
 from credo.inference.density.metropolis import MetropolisState as MetropolisState
 from credo.inference.density.metropolis import MetropolisStep as MetropolisStep
+from credo.inference.density.pathfinder import PathState as PathState
 from credo.inference.density.tempering import Particles as Particles
 from credo.inference.density.tempering import TemperStep as TemperStep
 from credo.inference.density.trajectory import TrajectoryState as TrajectoryState

@@ -28,14 +28,10 @@ from numpy.typing import ArrayLike
 from credo.distributions.distribution import Distribution
 from credo.distributions.multivariate_normal import MultivariateNormal
 from credo.inference.density.compiled import CompiledDensity
-from credo.inference.density.laplace import LaplaceApproximation, Pathfinder, approach
-from credo.inference.density.trajectory import (
-    FACTS,
-    BadDensity,
-    NoUTurnSampling,
-    TrajectoryState,
-    find_start,
-)
+from credo.inference.density.laplace import LaplaceApproximation, approach
+from credo.inference.density.pathfinder import Pathfinder
+from credo.inference.density.start import BadDensity, find_start
+from credo.inference.density.trajectory import FACTS, NoUTurnSampling, TrajectoryState
 from credo.inference.engine.diagnosis import Diagnosis, diagnose_draws, is_mixed
 from credo.inference.engine.draws import Draws
 from credo.inference.engine.engine import ConvergenceWarning, Inference, Seconds, Stop, run

@@ -12,12 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.random import Generator
 
 from credo.inference.density.compiled import CompiledDensity
+from credo.inference.density.metric import Metric, clipped, learned_metric
+from credo.inference.density.pathfinder import path_draw
+from credo.inference.density.start import find_start, require_density
 from credo.inference.engine.draws import worth_and_ratio
 from credo.inference.engine.engine import Account, Drawn, Inference, Step
 from credo.inference.engine.problem import LogDensity, Parameters
@@ -28,21 +31,18 @@ from credo.numerics.special.bijection import positive, real, support_table
 
 __all__ = [
     "FACTS",
-    "BadDensity",
     "HamiltonianMonteCarlo",
     "ImproperDensity",
-    "NoStart",
     "NoUTurnSampling",
     "TrajectoryState",
     "TrajectoryStep",
-    "find_start",
 ]
 
 FACTS = ("log_density", "energy", "acceptance", "depth", "n_steps", "is_divergent")
 """What is kept of each transition, in this order."""
 
 METRICS = ("diagonal", "low_rank", "dense")
-MOST_TRIES = 100
+BEGINNINGS = ("random", "pathfinder")
 BLOCK = 100
 FIRST_BLOCK = 10
 GRADIENTS = 4000
@@ -62,97 +62,8 @@ FAR = 1e30
 """Free numbers beyond this are those of draws that ran away."""
 
 
-class BadDensity(ValueError):
-    """A log density or its gradient is not what it must be."""
-
-
-class NoStart(ValueError):
-    """No point of positive density was found to start from."""
-
-
 class ImproperDensity(ValueError):
     """A density cannot be normalized."""
-
-
-class Metric(NamedTuple):
-    """The matrix ``S (I + U' diag(w) U) S``, a guess of the covariance.
-
-    Attributes
-    ----------
-    scale
-        Scales, the diagonal of S, shape (d,).
-    directions
-        Orthonormal rows U, shape (k, d).
-    weights
-        Excess w of the variance along each, shape (k,).
-    """
-
-    scale: Array
-    directions: Array
-    weights: Array
-
-    def momenta(self, noise: Array) -> tuple[Array, Array]:
-        """Return momenta of the inverse covariance, and velocities, from standard normals."""
-        along = noise @ self.directions.T
-        root = np.sqrt(1.0 + self.weights)
-        momenta = (noise + along * (1.0 / root - 1.0) @ self.directions) / self.scale
-        velocities = (noise + along * (root - 1.0) @ self.directions) * self.scale
-        return momenta, velocities
-
-    def times(self, vector: Array) -> Array:
-        """Return the matrix times a vector."""
-        scaled = self.scale * vector
-        along = self.weights * (self.directions @ scaled)
-        return np.asarray(self.scale * (scaled + along @ self.directions))
-
-
-def learned_metric(draws: Array, gradients: Array, kind: str) -> Metric:
-    """Return the metric that draws and gradients at them, (n, d) each, tell.
-
-    The diagonal is ``sqrt(var(q) / var(g))``. The rest is the geometric mean of the covariance
-    of draws and the inverse of that of gradients, in the space that both span, with directions
-    left out in which it hardly differs from one.
-    """
-    spread, slope = draws.std(axis=0), gradients.std(axis=0)
-    scale = np.sqrt(_clipped(spread) / _clipped(slope))
-    d = len(scale)
-    if kind == "diagonal":
-        return Metric(scale, np.zeros((0, d)), np.zeros(0))
-    n = len(draws)
-    # Away from the mode both are large alike, which does not change what they say together.
-    unit = np.sqrt(max(float((spread * slope).max()), 1e-200))
-    parts = [
-        (draws - draws.mean(axis=0)) / (scale * unit),
-        (gradients - gradients.mean(axis=0)) * (scale / unit),
-    ]
-    span = np.eye(d)
-    if 2 * n < d:
-        span = np.linalg.qr(np.concatenate(parts).T)[0].T
-    # As if a hundredth of a draw more had been seen of a standard normal distribution.
-    cov, slope_cov = (
-        (part.T @ part + 0.01 * np.eye(len(span))) / n
-        for part in (part @ span.T for part in parts)
-    )
-    values, vectors = np.linalg.eigh(_geometric_mean(cov, slope_cov))
-    values = np.clip(values, 1e-8, 1e8)
-    least = 2.0 if kind == "low_rank" else 1.0 + 1e-9
-    is_kept = np.abs(np.log(values)) > np.log(least)
-    directions = np.ascontiguousarray(vectors[:, is_kept].T @ span)
-    return Metric(scale, directions, values[is_kept] - 1.0)
-
-
-def _clipped(spread: Array) -> Array:
-    return np.clip(np.where(np.isfinite(spread), spread, 1.0), 1e-100, 1e100)
-
-
-def _geometric_mean(cov: Array, slope_cov: Array) -> Array:
-    """Return the matrix M with ``M slope_cov M = cov``."""
-    values, vectors = np.linalg.eigh(slope_cov)
-    root = (vectors * np.sqrt(values)) @ vectors.T
-    inverse = (vectors / np.sqrt(values)) @ vectors.T
-    middle, axes = np.linalg.eigh(root @ cov @ root)
-    found = inverse @ ((axes * np.sqrt(np.maximum(middle, 0.0))) @ axes.T) @ inverse
-    return np.asarray(0.5 * (found + found.T))
 
 
 @dataclass(frozen=True)
@@ -298,6 +209,7 @@ class _Trajectories:
     warm_up: int = 1000
     acceptance: float = 0.8
     metric: str = "diagonal"
+    begin: str = "random"
 
     problem = LogDensity
     is_random: ClassVar[bool] = True
@@ -307,6 +219,10 @@ class _Trajectories:
         if self.metric not in METRICS:
             raise ValueError(
                 f"metric must be one of {METRICS}; found {self.metric!r}. Name one of them."
+            )
+        if self.begin not in BEGINNINGS:
+            raise ValueError(
+                f"begin must be one of {BEGINNINGS}; found {self.begin!r}. Name one of them."
             )
         if not 0.0 < self.acceptance < 1.0:
             raise ValueError(
@@ -336,18 +252,23 @@ class _Trajectories:
             If the density is infinite or no number somewhere, or a gradient is not finite.
         """
         free, value, slope = find_start(problem, rng)
-        scale = 1.0 / np.sqrt(_clipped(np.abs(slope)))
         d = len(free)
-        metric = Metric(scale, np.zeros((0, d)), np.zeros(0))
+        metric = Metric(1.0 / np.sqrt(clipped(np.abs(slope))), np.zeros((0, d)), np.zeros(0))
+        if self.begin == "pathfinder":
+            drawn, covariance = path_draw(problem, free, value, slope, rng)
+            found = problem.log_density_and_gradient(drawn)
+            if np.isfinite(found[0]) and np.isfinite(found[1]).all():
+                free, (value, slope) = drawn, found
+                metric = covariance.diagonal() if self.metric == "diagonal" else covariance
         size = _first_step(problem, free, value, slope, metric, rng)
         return TrajectoryState(
             draws=np.zeros((1, 0, d)),
             facts=np.zeros((1, 0, len(FACTS))),
             slopes=np.zeros((1, 0, d)),
             here=np.stack([free, slope])[None],
-            scale=scale[None],
-            directions=np.zeros((1, 0, d)),
-            weights=np.zeros((1, 0)),
+            scale=metric.scale[None],
+            directions=metric.directions[None],
+            weights=metric.weights[None],
             step=_new_step(size),
             log_density=np.array([value]),
         )
@@ -435,6 +356,9 @@ class NoUTurnSampling(_Trajectories):
         shorter, and divergences fewer.
     metric
         "diagonal"; "low_rank", which adds the directions that differ much; or "dense".
+    begin
+        Where chains begin: at a "random" point of positive density, or at a draw of the
+        Gaussian that `Pathfinder` finds from there, with its covariance as the first metric.
     max_depth
         Doublings of a trajectory after which it ends.
 
@@ -477,7 +401,7 @@ class HamiltonianMonteCarlo(_Trajectories):
 
     Attributes
     ----------
-    n_draws, warm_up, acceptance, metric
+    n_draws, warm_up, acceptance, metric, begin
         As of `NoUTurnSampling`.
     length
         Mean length of a trajectory, in standard deviations as the metric has them; each is
@@ -530,65 +454,6 @@ def _account(title: str, draws: Array) -> Account:
         fewest,
         float(np.nanmax(ratio)) if is_known and len(draws) > 1 else None,
     )
-
-
-def find_start(
-    problem: LogDensity, rng: Generator, width: float = 2.0
-) -> tuple[Array, float, Array]:
-    """Return a random point of positive density, its log density and the gradient there.
-
-    Parameters
-    ----------
-    width
-        How far free numbers may lie from those of the problem to start from.
-
-    Raises
-    ------
-    NoStart
-        If 100 random points have density zero.
-    BadDensity
-        If the density is infinite or no number somewhere, or a gradient is not finite.
-    """
-    d = problem.parameters.n_free
-    for _ in range(MOST_TRIES):
-        free = problem.start + rng.uniform(-width, width, d)
-        with np.errstate(all="ignore"):
-            value, slope = problem.log_density_and_gradient(free)
-        _require_density(problem, value, free)
-        if np.isneginf(value):
-            continue
-        _require_slope(problem, slope, free)
-        return free, value, slope
-    raise NoStart(
-        f"log_density must be above minus infinity near the start; found density zero at "
-        f"{MOST_TRIES} random points around {_shown(problem, problem.start)}. Give a start "
-        "of positive density, or supports that leave out what is impossible."
-    )
-
-
-def _require_density(problem: LogDensity, value: float, free: Array) -> None:
-    if np.isnan(value) or value == np.inf:
-        raise BadDensity(
-            f"log_density must be a number below infinity; found {value} at "
-            f"{_shown(problem, free)}. Return -inf where the density is zero, and look for a "
-            "logarithm of a negative number or a division by zero."
-        )
-
-
-def _require_slope(problem: LogDensity, slope: Array, free: Array) -> None:
-    if not np.isfinite(slope).all():
-        raise BadDensity(
-            f"a gradient must be finite where the density is positive; found "
-            f"{slope[~np.isfinite(slope)][0]} at {_shown(problem, free)}, for "
-            f"{problem.parameters.label(int(np.argmin(np.isfinite(slope))))}. Correct it."
-        )
-
-
-def _shown(problem: LogDensity, free: Array) -> str:
-    """Return values by name in few digits."""
-    values = problem.parameters.constrain(free)
-    with np.printoptions(precision=4, threshold=6, edgeitems=2):
-        return ", ".join(f"{name} = {np.asarray(x)}" for name, x in values.items())
 
 
 def _first_step(
@@ -691,7 +556,7 @@ def _walked(
         distance = np.abs(vectors[loops.POSITION])
         if distance.max() > FAR:
             raise _improper(problem, distance)
-        _require_density(problem, value, vectors[loops.POSITION])
+        require_density(problem, value, vectors[loops.POSITION])
     slopes = record[None, :, 3 * d : 4 * d] if not state.is_warm else state.slopes[:, :0]
     step = np.append(numbers[: loops.TARGET], counts[loops.N_ADAPTED])
     return replace(
