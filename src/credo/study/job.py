@@ -18,6 +18,7 @@ from credo.data.table.column_name import nearest_names, quoted
 from credo.data.table.preparation import TablePreparation, TableSchema
 from credo.data.table.table import Table, as_table
 from credo.data.table.target import Target, prepare_target, require_one_name
+from credo.inference.engine.engine import ConvergenceWarning
 from credo.models.gaps.row_completion import learned_completion
 from credo.numerics.parallel.threads import threads_for
 from credo.study.candidates.slate import Slate
@@ -89,6 +90,8 @@ def fit_table(
     with warnings.catch_warnings(), threads_for(task.n_threaded(len(wanted.y))):
         # Rows that repeat others have a note of their own.
         warnings.filterwarnings("ignore", "rows with the same inputs must be separate")
+        # Relevance vectors are judged by what they have reached.
+        warnings.filterwarnings("ignore", "RelevanceDetermination", ConvergenceWarning)
         return _studied(task, table, wanted, settings, progress, on_judged)
 
 

@@ -4,6 +4,7 @@ from credo import features
 from credo.models import (
     GaussianProcessRegressor,
     LinearRegression,
+    RelevanceVectorRegressor,
     SupportVectorRegressor,
 )
 from credo.study.candidates.candidate import MEANINGS, described
@@ -13,7 +14,8 @@ NAMES = {name: getattr(features, name) for name in features.__all__}
 NAMES["LinearRegression"] = LinearRegression
 NAMES["GaussianProcessRegressor"] = GaussianProcessRegressor
 NAMES["SupportVectorRegressor"] = SupportVectorRegressor
-X = np.random.default_rng(0).normal(size=(400, 3))
+NAMES["RelevanceVectorRegressor"] = RelevanceVectorRegressor
+X = np.random.default_rng(0).normal(size=(300, 3))
 SLATE = regression_slate(X, y=7.0 * X[:, 0]).candidates
 
 
@@ -33,7 +35,7 @@ def test_radial_says_that_it_holds_lines_and_how_many_centers():
     radial = next(c for c in described(SLATE) if c.name == "radial")
     assert "straight line" in radial.meaning
     assert radial.expression == (
-        "LinearRegression(ContinuedBasis(LinearBasis() + RadialBasis(n_centers=200)))"
+        "LinearRegression(ContinuedBasis(LinearBasis() + RadialBasis(n_centers=180)))"
     )
 
 

@@ -501,7 +501,8 @@ class GaussianProcessRegressor(PredictiveRegressor):
                 return SeriesProcess()
             return ExactProcess() if n <= EXACT_ROWS else SparseProcess()
         chosen: ProcessMethod = METHODS.get(self.method, self.method)
-        needed = chosen.bytes_needed(n)
+        # So many are exact without a question.
+        needed = 0.0 if n <= EXACT_ROWS else chosen.bytes_needed(n)
         if needed > 4 * USUAL_BYTES:
             raise ValueError(
                 f"{type(chosen).__name__} must fit into memory; found {n} rows, which need "

@@ -268,7 +268,7 @@ def _candidate_score(
     return CandidateScore(
         name=weighed.name,
         n_terms=sum(len(getattr(part, "coef_", ())) for part in parts),
-        log_evidence=float(log_evidence),
+        log_evidence=np.nan if np.isnan(log_evidence) else float(log_evidence),
         probability=float(probability),
         cv_weight=weighed.weight,
         cv_log_score=float(weighed.cv_score.value),
