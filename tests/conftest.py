@@ -3,6 +3,7 @@
 Property tests repeat their examples; ``--hypothesis-profile=search`` tries new ones.
 """
 
+import gc
 import multiprocessing
 import signal
 from concurrent.futures import ProcessPoolExecutor
@@ -21,6 +22,12 @@ settings.load_profile("repeatable")
 def pytest_configure(config):
     """Let interrupts be heard: processes that a shell starts in the background ignore them."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_finish(session):
+    """Leave what stands for thousands of tests out of every search for garbage."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,14 @@ from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression as SomeLogistic
 from sklearn.tree import DecisionTreeClassifier
 
-from credo import AdaBoost, EvidenceSearch, GaussianProcessRegressor, Stack
+from credo import (
+    AdaBoost,
+    EvidenceSearch,
+    GaussianProcessClassifier,
+    GaussianProcessRegressor,
+    LatentProcessRegressor,
+    Stack,
+)
 from credo.evaluation import laws
 from credo.numerics.example import Example
 from rooms import every_example, named
@@ -29,7 +36,23 @@ def learns_settings(model):
     return is_process and isinstance(model.noise, str)
 
 
-@pytest.mark.parametrize("example", [*every_example("models"), *FOREIGN], ids=named)
+LONG = (
+    GaussianProcessClassifier(inference="laplace", ordered=True),
+    LatentProcessRegressor(n_inducing=12),
+)
+"""Their classes have quicker examples; these are left to `make long`."""
+
+
+def cases():
+    """Yield every example, those that take long with the mark that says so."""
+    for example in (*every_example("models"), *FOREIGN):
+        is_long = repr(example.it) in map(repr, LONG)
+        yield pytest.param(
+            example, id=named(example), marks=[pytest.mark.slow] if is_long else []
+        )
+
+
+@pytest.mark.parametrize("example", cases())
 def test_estimator_obeys_the_laws(example):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -11,6 +11,9 @@ from naive import peer, published_networks
 pytestmark = pytest.mark.comparison
 pyagrum = peer("pyagrum")
 FOLDER = published_networks()
+LARGE = ("munin1", "munin2", "munin3", "munin4")
+"""As munin, in parts; left to `make long`."""
+
 NETWORKS = [
     "asia",
     "cancer",
@@ -31,10 +34,7 @@ NETWORKS = [
     "diabetes",
     "barley",
     "munin",
-    "munin1",
-    "munin2",
-    "munin3",
-    "munin4",
+    *(pytest.param(name, marks=pytest.mark.slow) for name in LARGE),
 ]
 
 

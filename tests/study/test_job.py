@@ -18,6 +18,8 @@ from credo.study.job import MIN_ROWS, fit_table
 from credo.study.result.result import FitSettings
 from credo.validation.splits import hold_out
 
+FAST = FitSettings(fast=True)
+
 
 def split_of(table, seed=0):
     split_rng, _ = np.random.default_rng(seed).spawn(2)
@@ -101,7 +103,7 @@ def test_the_saved_model_is_the_same_recipe_on_all_rows(result, table):
 
 def test_the_seed_decides_the_test_rows_and_nothing_else_does(table):
     first, again, other = (
-        fit_table(table, "outcome", FitSettings(seed=seed)) for seed in (3, 3, 4)
+        fit_table(table, "outcome", FitSettings(seed=seed, fast=True)) for seed in (3, 3, 4)
     )
     assert_array_equal(first.held_out.y, again.held_out.y)
     assert first.scores[:-1] == again.scores[:-1]
@@ -110,7 +112,7 @@ def test_the_seed_decides_the_test_rows_and_nothing_else_does(table):
 
 def test_rows_without_a_target_are_left_out_and_counted(table):
     gappy = table.assign(outcome=table["outcome"].where(table.index % 4 > 0))
-    result = fit_table(gappy, "outcome")
+    result = fit_table(gappy, "outcome", FAST)
     assert result.data.n_rows == 90
     assert result.data.n_train + result.data.n_test == 90
     assert (
@@ -160,7 +162,7 @@ def test_a_target_that_is_constant_in_training_is_refused(table):
 def test_test_rows_that_repeat_training_rows_are_counted(result, table):
     assert result.held_out.n_repeated == 0
     twice = pd.concat([table, table], ignore_index=True)
-    again = fit_table(twice, "outcome")
+    again = fit_table(twice, "outcome", FAST)
     train, test = split_of(twice)
     assert again.held_out.n_repeated == sum(
         (row + len(table)) % len(twice) in set(train) for row in test
@@ -170,7 +172,7 @@ def test_test_rows_that_repeat_training_rows_are_counted(result, table):
 
 def test_progress_rises_from_nothing_to_all(table):
     told = []
-    fit_table(table, "outcome", progress=lambda share, step: told.append((share, step)))
+    fit_table(table, "outcome", FAST, progress=lambda share, step: told.append((share, step)))
     shares = [share for share, _ in told]
     assert (shares[0], shares[-1]) == (0.0, 1.0)
     assert shares == sorted(shares)

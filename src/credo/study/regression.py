@@ -597,21 +597,24 @@ class _ForgottenFolds:
 
 @dataclass(frozen=True, eq=False)
 class _RefittedFolds:
-    """A candidate that is learned anew without each fold."""
+    """A candidate that is learned anew without each fold, with settings found in all if any."""
 
     whole: Any
+    settled: Any
     rows: _TrainingRows
 
     @classmethod
     def of(cls, candidate: Any, rows: _TrainingRows) -> _RefittedFolds:
-        return cls(_fitted(candidate, rows, np.ones(len(rows.outcome), dtype=np.bool_)), rows)
+        whole = _fitted(candidate, rows, np.ones(len(rows.outcome), dtype=np.bool_))
+        settled = whole.settled() if hasattr(whole, "settled") else candidate
+        return cls(whole, settled, rows)
 
     def said(self, part: _FoldPart) -> _Said:
         """Return what fits without each of some folds say of the rows in it."""
         fold = self.rows.fold[self.rows.learned.row]
         answers, evidences = [], []
         for one in part.each:
-            model = _fitted(self.whole, self.rows, fold != one.folds[0])
+            model = _fitted(self.settled, self.rows, fold != one.folds[0])
             said = one.asked.parts(model.predict_dist(one.asked.X))
             answers += [(one.rows[own], found) for own, found in said]
             evidences.append(_log_evidence(model))

@@ -206,3 +206,15 @@ def test_constant_outcomes_are_predicted():
     model = RelevanceVectorRegressor().fit(np.arange(10.0)[:, None], np.full(10, 3.0))
     assert model.n_vectors_ == 0
     assert_allclose(model.predict([[4.5]]), 3.0)
+
+
+@pytest.mark.parametrize("kind", [RelevanceVectorRegressor, RelevanceVectorClassifier])
+def test_a_settled_machine_keeps_its_kernel_alone(kind):
+    x = np.linspace(-3.0, 3.0, 40)[:, None]
+    y = np.sin(2.0 * x[:, 0])
+    model = kind(n_candidates=30).fit(x, y if kind is RelevanceVectorRegressor else y > 0)
+    again = model.settled()
+    assert not hasattr(again, "kernel_")
+    assert (again.kernel, again.n_candidates) == (model.kernel_, 30)
+    again.fit(x[:35], (y if kind is RelevanceVectorRegressor else y > 0)[:35])
+    assert again.kernel_ == model.kernel_

@@ -5,11 +5,12 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from credo import features
@@ -185,6 +186,10 @@ class RelevanceVectorRegressor(PredictiveRegressor):
         mean, leverage = (np.concatenate(part) for part in zip(*parts, strict=True))
         return self.posterior_.predictive_at(mean, leverage)[:, 0]
 
+    def settled(self) -> Self:
+        """Return an unfitted copy with the kernel that was chosen."""
+        return _settled(self)
+
     def _set_belief(
         self, found: Inference, statistics: LinearStatistics, used: NDArray[np.intp]
     ) -> Self:
@@ -315,6 +320,10 @@ class RelevanceVectorClassifier(PredictiveClassifier):
         logs = self.predict_log_proba(X)
         return logs[:, 1] - logs[:, 0] if len(self.classes_) == 2 else logs
 
+    def settled(self) -> Self:
+        """Return an unfitted copy with the kernel that was chosen."""
+        return _settled(self)
+
     def _set_belief(self, found: Inference) -> Self:
         belief: LogisticRelevanceBelief = found.posterior
         self.coef_, self.intercept_ = belief.weights()
@@ -324,6 +333,15 @@ class RelevanceVectorClassifier(PredictiveClassifier):
         self.posterior_ = belief
         self.inference_ = replace(found, state=None)
         return self
+
+
+M = TypeVar("M", RelevanceVectorRegressor, RelevanceVectorClassifier)
+
+
+def _settled(model: M) -> M:
+    check_is_fitted(model)
+    again: M = clone(model).set_params(kernel=model.kernel_)
+    return again
 
 
 def _check_settings(kernel: Any, n_candidates: Any) -> None:
