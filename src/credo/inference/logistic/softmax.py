@@ -345,7 +345,7 @@ class SoftmaxRows:
         curvature = np.tensordot(self.coding, half, axes=(0, 1)).transpose(1, 2, 0, 3)
         return np.asarray(curvature.reshape(n_codes * m, n_codes * m))
 
-    @property
+    @cached_property
     def _scale(self) -> Array:
         return np.append(self.scale, 1.0)
 
@@ -386,13 +386,31 @@ class SoftmaxRows:
         """Yield rows, and what is seen of them but for the scale; a block fits the cache."""
         n, m = self.x.shape
         block = n_rows or max(128, BLOCK_BYTES // (8 * (m + 1)))
-        buffer = np.empty((min(block, n), m + 1))
+        whole = self._few_rows
+        buffer = np.empty((min(block, n), m + 1)) if whole is None else whole
         for start in range(0, n, block):
             rows = slice(start, min(start + block, n))
+            if whole is not None:
+                yield rows, whole[rows]
+                continue
             part = buffer[: rows.stop - start]
-            np.subtract(self.x[rows], self.center, out=part[:, :m])
-            part[:, m] = self.has_intercept
+            self._see(rows, part)
             yield rows, part
+
+    @cached_property
+    def _few_rows(self) -> Array | None:
+        """What is seen of all rows but for the scale, if they fit the cache together."""
+        n, m = self.x.shape
+        if 8 * n * (m + 1) > BLOCK_BYTES:
+            return None
+        found = np.empty((n, m + 1))
+        self._see(slice(None), found)
+        found.flags.writeable = False
+        return found
+
+    def _see(self, rows: slice, out: Array) -> None:
+        np.subtract(self.x[rows], self.center, out=out[:, :-1])
+        out[:, -1] = self.has_intercept
 
 
 @dataclass(frozen=True, eq=False)
