@@ -430,3 +430,14 @@ def test_steps_that_run_out_are_reported():
     assert found.n_steps == 20
     assert not found.status.has_converged
     assert found.residual > 1e-9
+
+
+def test_steps_of_all_rounds_together_are_limited():
+    """Rounds in float32 come first; each begins from an exact gradient."""
+    x, sign = classes(200)
+    problem = SupportProblem.of_classes(SquaredExponential(1.0), x, sign, np.full(200, 1e3))
+    whole = support_vectors(problem, SupportSettings(3e-5)).n_steps
+    for most in (whole // 3, whole - 1):
+        found = support_vectors(problem, SupportSettings(3e-5, max_steps=most))
+        assert found.n_steps == most
+        assert not found.status.has_converged

@@ -382,8 +382,8 @@ class _Climb:
         # Only differences count, and small numbers have more digits.
         middle = float(exact.mean())
         gradient = (exact - middle).astype(np.float32 if is_narrow else np.float64)
-        status, more = self._climbed(problem, dual, gradient)
-        n_steps, values = start.n_steps + more, self._values
+        status, n_steps = self._climbed(problem, dual, gradient, start.n_steps)
+        values = self._values
         is_large = len(dual) > ALL_AT_ONCE
         if is_narrow and is_large and isinstance(values, GaussianValues):
             score = _telling_score(problem, dual, values)
@@ -393,19 +393,23 @@ class _Climb:
         return _certified(problem, dual, values.own_sums(dual), n_steps, start.method, status)
 
     def _climbed(
-        self, problem: SupportProblem, dual: Array, gradient: NDArray[Any]
+        self, problem: SupportProblem, dual: Array, gradient: NDArray[Any], n_steps: int
     ) -> tuple[Status, int]:
         """Move multipliers until float32, or float64, sees no more to gain.
 
         Multipliers at a limit that gain nothing by leaving it are left out, round by round.
+        Returns why it ended, and the steps, those before included.
         """
-        n, n_steps = len(dual), 0
+        n = len(dual)
         is_narrow = gradient.dtype == np.float32
         tolerance = self._settings.tolerance * (CAUTION if is_narrow else 1.0)
         active = np.arange(n)
         if n <= ALL_AT_ONCE or isinstance(self._values, LinearValues):
             every = self._rows(n, gradient.dtype)
-            return self._round(problem, every, active, dual, gradient, tolerance, 0)
+            status, more = self._round(
+                problem, every, active, dual, gradient, tolerance, n_steps
+            )
+            return status, n_steps + more
         held: RowCache | None = None
         while True:
             rise, fall = _ends(problem, dual, gradient)
@@ -490,7 +494,7 @@ class _Climb:
         flat = FLAT[sums.dtype] * self._level
         gradient, up, down, diagonal = sums
         loop.set_offsets(dual, problem.low, problem.high, problem.epsilon, up, down)
-        n_steps, most = 0, self._settings.max_steps - n_before
+        n_steps, most = 0, max(self._settings.max_steps - n_before, 0)
         while True:
             ended, row, more = loop.climb(
                 held.rows, held.slot, held.present, held.tick, dual, problem.low, problem.high,
