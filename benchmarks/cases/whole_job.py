@@ -105,21 +105,16 @@ def case(
 
 CASES = (
     case("1,000 rows x 10 columns, a number", lambda: table(1_000), seconds=10.0),
-    case(
-        "1,000 rows x 10 columns, a number, --fast",
-        lambda: table(1_000),
-        seconds=4.0,
-        more=("--fast",),
-    ),
-    case("1,000 rows x 10 columns, three classes", lambda: table(1_000, 3), seconds=6.0),
-    case("20,000 rows x 10 columns, a number", lambda: table(20_000), seconds=8.0),
-    case("20,000 rows x 10 columns, two classes", lambda: table(20_000, 2), seconds=12.0),
-    case("20,000 rows x 10 columns, three classes", lambda: table(20_000, 3), seconds=12.0),
-    case(
-        "200,000 rows x 10 columns, a number",
-        lambda: table(200_000),
-        seconds=40.0,
-        mebibytes=700.0,
+    *(
+        case(f"{name}, --fast", data, seconds=seconds, mebibytes=mebibytes, more=("--fast",))
+        for name, data, seconds, mebibytes in (
+            ("1,000 rows x 10 columns, a number", lambda: table(1_000), 4.0, None),
+            ("1,000 rows x 10 columns, three classes", lambda: table(1_000, 3), 6.0, None),
+            ("20,000 rows x 10 columns, a number", lambda: table(20_000), 8.0, None),
+            ("20,000 rows x 10 columns, two classes", lambda: table(20_000, 2), 12.0, None),
+            ("20,000 rows x 10 columns, three classes", lambda: table(20_000, 3), 12.0, None),
+            ("200,000 rows x 10 columns, a number", lambda: table(200_000), 40.0, 700.0),
+        )
     ),
     case(
         "62 rows x 2,308 columns, four classes",
