@@ -52,7 +52,7 @@ def cases():
         )
 
 
-@pytest.mark.parametrize("example", cases())
+@pytest.mark.parametrize("example", list(cases()))
 def test_estimator_obeys_the_laws(example):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
