@@ -1,5 +1,6 @@
 """Draws: their table, weights against many equal draws, and what ArviZ takes."""
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -163,3 +164,17 @@ def test_covariance_of_weighted_draws_counts_weights() -> None:
     weight = np.exp(log_weight[0]) / np.exp(log_weight[0]).sum()
     plain = np.cov(x[0].T, aweights=weight, ddof=0)
     np.testing.assert_allclose(found, plain, rtol=1e-3)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_nothing_is_known_of_a_few_draws(n: int) -> None:
+    x = np.random.default_rng(0).normal(size=(4, n, 2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = [
+            markov_chain.r_hat(x),
+            markov_chain.effective_draws(x),
+            markov_chain.tail_effective_draws(x),
+            *markov_chain.worth_and_ratio(x),
+        ]
+    assert np.isnan(found).all()

@@ -192,8 +192,11 @@ def _known(found: Array, x: Array) -> Array:
 
 
 def _split(x: Array) -> Array:
-    """Return the halves of each chain as chains of their own; a middle draw is left out."""
-    half = x.shape[1] // 2
+    """Return the halves of each chain as chains of their own; a middle draw is left out.
+
+    A single draw, of which nothing is known, is both.
+    """
+    half = max(x.shape[1] // 2, 1)
     return np.concatenate([x[:, :half], x[:, x.shape[1] - half :]])
 
 
