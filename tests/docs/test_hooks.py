@@ -3,6 +3,7 @@
 import runpy
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import pytest
 from mkdocs.exceptions import PluginError
 
@@ -10,6 +11,12 @@ from credo import __version__
 
 ROOT = Path(__file__).resolve().parents[2]
 run_examples = runpy.run_path(str(ROOT / "docs" / "hooks.py"))["run_examples"]
+
+
+@pytest.fixture(autouse=True)
+def _no_open_figures():
+    """Close what other tests have drawn: a page shows all figures that are open."""
+    plt.close("all")
 
 
 def page(*blocks):
