@@ -23,7 +23,7 @@ from credo.inference import (
 from credo.inference.margin import support_vectors as module
 from credo.inference.margin.kernel_values import kernel_values, loops
 from credo.numerics.linear.linear_algebra import NotPositiveDefinite
-from credo.numerics.optimize import QuadraticProgram
+from credo.numerics.optimize import QuadraticProgram, maximum_margin_plane
 
 EXACT = SupportSettings(tolerance=1e-9)
 LINE = np.array([-2.0, -1.0, 0.5, -0.5, 1.0, 2.0])[:, None]
@@ -388,6 +388,49 @@ def test_white_noise_softens_the_margin_by_the_squares_of_slack():
     assert_allclose(found.score, gram @ found.dual, atol=1e-9)
     slack = 1.0 - sign * (SquaredExponential(1.0)(x) @ found.dual + found.intercept)
     assert_allclose(found.dual * sign, np.maximum(slack, 0.0) / 0.5, atol=1e-6)
+
+
+@pytest.mark.parametrize("spread", [1e2, 1e3, 1e4])
+def test_a_wide_column_does_not_hide_a_hard_margin(spread):
+    rng = np.random.default_rng(0)
+    narrow = np.append(rng.uniform(0.0, 0.2, 30), rng.uniform(0.8, 1.0, 30))
+    x, sign = np.column_stack([narrow, rng.normal(0, spread, 60)]), np.repeat([-1.0, 1.0], 30)
+    problem = SupportProblem.of_classes(Linear(), x, sign, np.full(60, np.inf))
+    found = support_vectors(problem)
+    assert found.residual <= 1e-3
+    assert_allclose(found.margin, maximum_margin_plane(x, sign).margin, rtol=1e-3)
+
+
+def test_a_hard_margin_of_a_millionth_is_found_and_one_of_rounding_refused():
+    x, sign = np.array([[0.0], [1.0], [1.0 + 1e-6], [2.0]]), np.array([-1.0, -1.0, 1.0, 1.0])
+    problem = SupportProblem.of_classes(Linear(), x, sign, np.full(4, np.inf))
+    assert_allclose(support_vectors(problem).margin, 5e-7, rtol=1e-6)
+    x, sign = classes(60, d=2)
+    sign = np.random.default_rng(0).permutation(sign)
+    hard = SupportProblem.of_classes(SquaredExponential(3.0), x, sign, np.full(60, np.inf))
+    with pytest.raises(Inseparable, match="apart by more than rounding"):
+        support_vectors(hard)
+
+
+def test_steps_in_float32_leave_a_nearly_singular_kernel_to_others():
+    x, sign = classes(200, d=5)
+    problem = SupportProblem.of_classes(SquaredExponential(6.0), x, sign, np.full(200, 1e5))
+    found = support_vectors(problem)
+    assert found.status.has_converged
+    assert found.residual <= 1e-3
+    assert found.n_steps < 300 * 200
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e3, 1e4])
+def test_units_of_a_column_change_neither_the_end_nor_the_work(unit):
+    x, sign = classes(2_500)
+    x = x * [1.0, unit, 1.0]
+    problem = SupportProblem.of_classes(Linear(), x, sign, np.full(2_500, 10.0))
+    found = support_vectors(problem)
+    assert found.status.has_converged
+    assert found.duality_gap <= 1e-4 * found.dual_objective
+    few = SupportProblem.of_classes(Linear(), x[:40], sign[:40], np.full(40, 10.0))
+    assert support_vectors(few).status.has_converged
 
 
 def test_a_hard_margin_refuses_classes_that_overlap_and_says_by_how_much():

@@ -209,6 +209,15 @@ def test_a_class_without_weight_is_never_predicted():
     assert np.isfinite(model.decision_function(X)).all()
 
 
+@pytest.mark.parametrize("probability", [False, True])
+@pytest.mark.parametrize("kernel", [Linear(), None])
+def test_the_only_class_with_weight_is_predicted(kernel, probability):
+    weight = {"a": 0.0, "b": 0.0, "c": 1.0}
+    model = SupportVectorClassifier(kernel, class_weight=weight, probability=probability)
+    assert set(model.fit(X, THREE).predict(X)) == {"c"}
+    assert np.isfinite(model.decision_function(X)).all()
+
+
 @pytest.mark.parametrize(
     ("changes", "error", "message"),
     [
@@ -475,6 +484,27 @@ def test_copies_of_a_row_are_held_out_one_by_one():
         own, weight = parts.learned(fold)
         assert_allclose(weight, 0.8 * rows.weight[own])
         assert_allclose(parts.weight[parts.test(fold)], 0.2 * rows.weight)
+
+
+@pytest.mark.parametrize("weight", [1.0, 5.0, 100.0])
+def test_weights_do_not_let_held_out_rows_be_learned_by_heart(weight):
+    rng = np.random.default_rng(3)
+    x, noise = rng.normal(size=(120, 3)), rng.integers(2, size=120)
+    model = SupportVectorClassifier(C=(1.0 / weight, 100.0 / weight), probability=True)
+    model.fit(x, noise, np.full(120, weight))
+    assert max(model.cv_results_["mean_test_score"]) < 0.65
+    assert np.abs(model.predict_proba(x) - 0.5).max() < 0.3
+    numbers = SupportVectorRegressor(C=1.0 / weight, probability=True)
+    numbers.fit(x, rng.normal(size=120), np.full(120, weight))
+    assert numbers.noise_scale_ > 0.8
+
+
+def test_a_rare_class_does_not_make_folds_few():
+    x, y = np.arange(40.0)[:, None], np.append(np.zeros(38), [1.0, 1.0])
+    rows = module.DistinctRows.of(x, y, np.ones(40))
+    parts = rows.held_out_parts(rows.outcome)
+    assert parts.n_folds == 5
+    assert all(np.any(rows.outcome[parts.learned(fold)[0]] == 1.0) for fold in range(5))
 
 
 def test_one_row_of_numbers_is_not_enough_for_folds():

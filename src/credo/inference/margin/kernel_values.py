@@ -40,6 +40,9 @@ MOVED_AT_ONCE = 64 * 512
 UNIT, EXPONENTIAL_ERROR = 2.0**-24, 4e-7
 """Rounding of a number to float32, and of an exponential and its factor, relative to them."""
 
+FAR_FOR_PRODUCTS = 1e9
+"""Squared length scales from the center at which an exponent has six digits left."""
+
 BALANCED = 1e-10
 """Sum of weights, as a share of the sum of their sizes, that is rounding alone."""
 
@@ -310,7 +313,11 @@ class LinearValues:
     @cached_property
     def centered(self) -> Array:
         """The known rows about their mean, which changes sums by a constant only."""
-        return np.ascontiguousarray(self.known - self.known.mean(axis=0))
+        return np.ascontiguousarray(self.known - self._mean)
+
+    @property
+    def _mean(self) -> Array:
+        return np.asarray(self.known.sum(axis=0) / max(len(self.known), 1))
 
     def rows(self, places: Places, out: NDArray[Any], slots: Places) -> None:
         """Write products of rows about their mean."""
@@ -339,7 +346,7 @@ class LinearValues:
         """
         total = weight.sum(axis=0)
         total = np.where(np.abs(total) > BALANCED * np.abs(weight).sum(axis=0), total, 0.0)
-        rest = np.multiply.outer(self.known.mean(axis=0), total)
+        rest = np.multiply.outer(self._mean, total)
         return np.asarray(self.centered.T @ weight + rest)
 
 
@@ -397,7 +404,10 @@ def kernel_values(kernel: Kernel, x: Array) -> KernelValues:
             variance *= inner.variance
         inner = inner.kernel
     if type(inner) is SquaredExponential:
-        return GaussianValues.of(x, as_float(inner.length_scale), variance)
+        found = GaussianValues.of(x, as_float(inner.length_scale), variance)
+        # Products of rows far from the center lose digits that differences between them keep.
+        is_far = np.square(found.known).sum(axis=1) > FAR_FOR_PRODUCTS
+        return AnyValues(kernel, x) if np.count_nonzero(is_far) > 1 else found
     if type(inner) is Linear:
         factor = np.sqrt(variance * as_float(inner.variance))
         return LinearValues(x * factor, factor)

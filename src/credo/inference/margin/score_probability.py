@@ -57,7 +57,8 @@ class ScoreSigmoid:
 
         Classes are not taken as sure: with weights n of the second class and m of the first,
         the outcomes are ``(n + 1) / (n + 2)`` and ``1 / (m + 2)``. Newton's steps are halved
-        until they gain, in sums that do not overflow [lin2007]_.
+        until they gain, in sums that do not overflow [lin2007]_. Without rows, a score of zero
+        means one half.
 
         Parameters
         ----------
@@ -67,6 +68,8 @@ class ScoreSigmoid:
             How much more than its weight each row is to count, as if its class were more
             frequent; that makes its class no surer. One by default.
         """
+        if not len(score):
+            return cls(1.0, 0.0)
         n_second, n_first = float(weight[is_second].sum()), float(weight[~is_second].sum())
         target = np.where(is_second, (n_second + 1.0) / (n_second + 2.0), 1.0 / (n_first + 2.0))
         if factor is not None:

@@ -7,16 +7,17 @@ a_i`` for classes coded -1 and 1, and ``a_i - a_i^*`` for numbers::
 
 Pairs of multipliers are moved by sequential minimal optimization, each chosen to the second
 order [fan2005]_; with a linear kernel and many rows, single ones by dual coordinate descent
-[hsieh2008]_, the intercept by the method of multipliers. Steps may be in float32. What is
-returned was evaluated anew in float64, and steps go on, in float64, if it is not good enough.
-Multipliers at a limit that gain nothing by leaving it are left out until the others are settled
-(shrinking [joachims1999]_), and of two pairs that gain about as much the one whose rows of the
-kernel are at hand is moved.
+[hsieh2008]_, the intercept by the method of multipliers. Where neither comes to an end soon,
+an interior point method does, if the kernel has few columns or few rows. Steps may be in
+float32. What is returned was evaluated anew in float64, and steps go on, in float64, if it is
+not good enough. Multipliers at a limit that gain nothing by leaving it are left out until the
+others are settled (shrinking [joachims1999]_), and of two pairs that gain about as much the one
+whose rows of the kernel are at hand is moved.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
@@ -24,6 +25,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo.features.kernels.kernel import Kernel
+from credo.inference.margin.interior_point import (
+    balance,
+    balanced,
+    interior_multipliers,
+    narrow_factor,
+    sharpened,
+)
 from credo.inference.margin.kernel_values import (
     BLOCK,
     GaussianValues,
@@ -37,6 +45,7 @@ from credo.numerics.array import Array
 from credo.numerics.form import Form
 from credo.numerics.linear.linear_algebra import NotPositiveDefinite
 from credo.numerics.memory import USUAL_BYTES, spare_bytes
+from credo.numerics.optimize.quadratic_program import InfeasibleProgram, QuadraticProgram
 from credo.numerics.parallel.threads import threads_for
 from credo.numerics.status import Status
 
@@ -50,6 +59,7 @@ __all__ = [
 ]
 
 Places = NDArray[np.intp]
+Move = Callable[["SupportProblem", "SupportSolution"], "SupportSolution"]
 
 ALL_AT_ONCE = 2048
 """Rows up to which the whole matrix of the kernel is found first."""
@@ -83,6 +93,21 @@ MOST_ROUNDS, SMALL_ROUNDS = 1_000, 10
 
 MOST_ACTIVE = 1_000
 """Multipliers that are moved while the others of a large linear problem are held."""
+
+PATIENCE = 100
+"""Steps for each row, in float32 or before an interior point method is tried."""
+
+INTERIOR_WORK = 1e10
+"""Rows times squared columns up to which an interior point method is tried."""
+
+SHARE_OF_TOLERANCE, SHARE_OF_ERROR = 0.5, 0.01
+"""Parts of the tolerance for that method, and for what its factor of the kernel leaves out."""
+
+REFINEMENTS = 3
+"""Times that the multipliers between their limits are solved for anew after that method."""
+
+INTERIOR_PASSES = 30
+"""Passes of coordinate descent for each column that cost as much as that method."""
 
 MOST_PASSES = 5_000
 """Passes of coordinate descent at most."""
@@ -322,24 +347,34 @@ class _Climb:
         if start.dual.any() and start.residual <= self._settings.tolerance:
             score = self._values.own_sums(start.dual)
             found = _certified(problem, start.dual, score, 0, start.method, start.status)
-        is_linear = isinstance(self._values, LinearValues) and len(problem.x) >= MANY_ROWS
+        for move, n_rounds in self._stages(len(problem.x)):
+            for _ in range(n_rounds):
+                if found.residual <= self._settings.tolerance:
+                    return replace(found, status=Status.CONVERGED)
+                before = found
+                found = move(problem, found)
+                if found.n_steps >= self._settings.max_steps:
+                    return replace(found, status=Status.MAX_STEPS)
+                if is_hard and self._overlaps(found):
+                    return found
+                is_out = found.status is Status.MAX_STEPS
+                if is_out or not found.dual_objective > before.dual_objective:
+                    break
+        is_good = found.residual <= self._settings.tolerance
+        return replace(found, status=Status.CONVERGED if is_good else Status.STUCK)
+
+    def _stages(self, n: int) -> list[tuple[Move, int]]:
+        """Return ways to a better solution, in order, and how often each is tried at most."""
+        is_linear = isinstance(self._values, LinearValues) and n >= MANY_ROWS
+        stages: list[tuple[Move, int]] = []
         if is_linear:
-            found = self._by_coordinates(problem, found)
-        is_narrow = self._settings.tolerance > NARROW * self._size and self._fits_float32
-        for n_rounds in range(MOST_ROUNDS):
-            if found.residual <= self._settings.tolerance:
-                return replace(found, status=Status.CONVERGED)
-            is_narrow &= n_rounds < NARROW_ROUNDS
-            before = found
-            if is_linear and n_rounds < SMALL_ROUNDS:
-                found = self._by_part(problem, found, _active(problem, found))
-            else:
-                found = self._by_pairs(problem, found, is_narrow)
-            if found.status is Status.MAX_STEPS or (is_hard and self._overlaps(found)):
-                break
-            if not is_narrow and not found.dual_objective > before.dual_objective:
-                return replace(found, status=Status.STUCK)
-        return found
+            stages = [(self._by_coordinates, 1), (self._by_part, SMALL_ROUNDS)]
+        elif self._settings.tolerance > NARROW * self._size and self._fits_float32:
+            stages = [(self._by_narrow_pairs, NARROW_ROUNDS)]
+        if self._has_factor:
+            few: list[tuple[Move, int]] = [] if is_linear else [(self._by_few_pairs, 1)]
+            return [*stages, *few, (self._by_interior_point, 1), (self._by_few_pairs, 2)]
+        return [*stages, (self._by_pairs, MOST_ROUNDS)]
 
     def _hard(self, problem: SupportProblem) -> SupportSolution:
         """Raise the limits until no multiplier is at one: then it is as if there were none."""
@@ -353,8 +388,95 @@ class _Climb:
             if np.abs(found.dual).max() < limit:
                 return found
             if self._overlaps(found) or found.status is Status.MAX_STEPS:
-                raise Inseparable(self._overlap_text(soft, found))
+                return self._decided(soft, found)
             limit *= HARDER
+
+    def _decided(self, problem: SupportProblem, found: SupportSolution) -> SupportSolution:
+        """Return the hard margin of a quadratic program, which settles whether there is one.
+
+        Without a program of moderate size, a margin that is next to nothing counts as none.
+        """
+        if not self._has_factor:
+            if not self._overlaps(found):
+                return replace(found, status=Status.MAX_STEPS)
+            raise Inseparable(self._overlap_text(problem, found))
+        factor, sign = self._factor(0.0), problem.outcome
+        d = factor.shape[1]
+        signed = -sign[:, None] * np.column_stack([factor, np.ones(len(factor))])
+        program = QuadraticProgram(
+            np.diag(np.append(np.ones(d), 0.0)),
+            np.zeros(d + 1),
+            inequalities=(signed, np.full(len(sign), -1.0)),
+        )
+        try:
+            plane = program.minimum()
+        except InfeasibleProgram:
+            raise Inseparable(self._overlap_text(problem, found)) from None
+        limit = 10.0 * max(float(plane.multipliers.inequality.max()), float(problem.high.max()))
+        wide = replace(
+            problem, low=np.minimum(limit * sign, 0.0), high=np.maximum(limit * sign, 0.0)
+        )
+        dual = balanced(sign * plane.multipliers.inequality, wide.low, wide.high)
+        score, n_steps = self._values.own_sums(dual), found.n_steps + plane.n_steps
+        hard = _certified(wide, dual, score, n_steps, found.method, Status.CONVERGED)
+        if hard.residual > self._settings.tolerance:
+            hard = replace(self._by_few_pairs(wide, hard), status=Status.STUCK)
+        if np.any(sign * (hard.score + hard.intercept) <= 0.0):
+            margin = 1.0 / (float(np.square(plane.x[:-1]).sum()) ** 0.5 or np.inf)
+            raise Inseparable(
+                "classes must be apart by more than rounding for a hard margin, C=inf; found a "
+                f"margin of {margin:.3g} between rows that spread by {self._level**0.5:.3g}. "
+                "Standardize the columns, or pass a finite C, such as C=10."
+            )
+        is_good = hard.residual <= self._settings.tolerance
+        return replace(hard, status=Status.CONVERGED) if is_good else hard
+
+    @property
+    def _has_factor(self) -> bool:
+        """Whether the kernel is a product of matrices that are small enough for other ways."""
+        n = len(self._values.diagonal)
+        width = n
+        if isinstance(self._values, LinearValues):
+            width = min(n, self._values.centered.shape[1])
+        return n * float(width) ** 2 <= INTERIOR_WORK and (width < n or n <= ALL_AT_ONCE)
+
+    def _factor(self, error: float) -> Array:
+        """Return F with ``F F'`` the kernel, but for a constant in each row and column."""
+        values, n = self._values, len(self._values.diagonal)
+        if isinstance(values, LinearValues) and values.centered.shape[1] <= n:
+            return values.centered
+        matrix, places = np.empty((n, n)), np.arange(n)
+        values.rows(places, matrix, places)
+        factor = narrow_factor(matrix, error)
+        return np.asarray(factor - factor.mean(axis=0))
+
+    def _by_interior_point(
+        self, problem: SupportProblem, start: SupportSolution
+    ) -> SupportSolution:
+        """Return the solution of an interior point method, or the start if that is better."""
+        tolerance = self._settings.tolerance
+        size = float((problem.high - problem.low).sum()) or 1.0
+        factor = self._factor(SHARE_OF_ERROR * tolerance / size)
+        with threads_for(len(factor) * factor.shape[1] ** 2):
+            dual, more = interior_multipliers(
+                factor, problem.outcome, problem.low, problem.high, problem.epsilon,
+                SHARE_OF_TOLERANCE * tolerance,
+            )  # fmt: skip
+        score = self._values.own_sums(dual)
+        n_steps = start.n_steps + more
+        found = _certified(problem, dual, score, n_steps, start.method, Status.CONVERGED)
+        for _ in range(REFINEMENTS):
+            if found.residual <= tolerance:
+                break
+            gradient = problem.outcome - found.score
+            dual = sharpened(
+                factor, found.dual, problem.low, problem.high, gradient, problem.epsilon
+            )
+            again = _certified(
+                problem, dual, self._values.own_sums(dual), n_steps, start.method, found.status
+            )
+            found = min(found, again, key=lambda each: each.residual)
+        return found if found.residual < start.residual else start
 
     def _overlaps(self, found: SupportSolution) -> bool:
         """Whether the hulls of the classes, of which multipliers are a mixture, meet."""
@@ -373,16 +495,34 @@ class _Climb:
             "such as C=10, or a kernel that bends more."
         )
 
-    def _by_pairs(
-        self, problem: SupportProblem, start: SupportSolution, is_narrow: bool
+    def _by_pairs(self, problem: SupportProblem, start: SupportSolution) -> SupportSolution:
+        return self._moved(problem, start, False, self._settings.max_steps)
+
+    def _by_few_pairs(self, problem: SupportProblem, start: SupportSolution) -> SupportSolution:
+        return self._moved(problem, start, False, self._patience(start, len(problem.x)))
+
+    def _by_narrow_pairs(
+        self, problem: SupportProblem, start: SupportSolution
     ) -> SupportSolution:
-        """Return the solution after steps in one precision, evaluated anew in float64."""
+        return self._moved(problem, start, True, self._patience(start, len(problem.x)))
+
+    def _patience(self, start: SupportSolution, n: int) -> int:
+        """Return the number of steps after which a round of n rows is to end."""
+        return min(start.n_steps + PATIENCE * n, self._settings.max_steps)
+
+    def _moved(
+        self, problem: SupportProblem, start: SupportSolution, is_narrow: bool, most: int
+    ) -> SupportSolution:
+        """Return the solution after steps in one precision, evaluated anew in float64.
+
+        No more steps than ``most`` are taken, those of the start included.
+        """
         dual = start.dual.copy()
         exact = problem.outcome - start.score
         # Only differences count, and small numbers have more digits.
         middle = float(exact.mean())
         gradient = (exact - middle).astype(np.float32 if is_narrow else np.float64)
-        status, n_steps = self._climbed(problem, dual, gradient, start.n_steps)
+        status, n_steps = self._climbed(problem, dual, gradient, start.n_steps, most)
         values = self._values
         is_large = len(dual) > ALL_AT_ONCE
         if is_narrow and is_large and isinstance(values, GaussianValues):
@@ -393,7 +533,12 @@ class _Climb:
         return _certified(problem, dual, values.own_sums(dual), n_steps, start.method, status)
 
     def _climbed(
-        self, problem: SupportProblem, dual: Array, gradient: NDArray[Any], n_steps: int
+        self,
+        problem: SupportProblem,
+        dual: Array,
+        gradient: NDArray[Any],
+        n_steps: int,
+        most: int,
     ) -> tuple[Status, int]:
         """Move multipliers until float32, or float64, sees no more to gain.
 
@@ -407,7 +552,7 @@ class _Climb:
         if n <= ALL_AT_ONCE or isinstance(self._values, LinearValues):
             every = self._rows(n, gradient.dtype)
             status, more = self._round(
-                problem, every, active, dual, gradient, tolerance, n_steps
+                problem, every, active, dual, gradient, tolerance, most - n_steps
             )
             return status, n_steps + more
         held: RowCache | None = None
@@ -422,7 +567,9 @@ class _Climb:
                 held = self._new_rows(self._values.part(active), gradient.dtype)
             is_whole = len(active) <= ALL_AT_ONCE
             goal = tolerance if is_whole else max(tolerance, SHARE_OF_GAP * gap)
-            status, more = self._round(problem, held, active, dual, gradient, goal, n_steps)
+            status, more = self._round(
+                problem, held, active, dual, gradient, goal, most - n_steps
+            )
             n_steps += more
             if status is Status.MAX_STEPS or not more:
                 return status, n_steps
@@ -435,7 +582,7 @@ class _Climb:
         dual: Array,
         gradient: NDArray[Any],
         goal: float,
-        n_before: int,
+        most: int,
     ) -> tuple[Status, int]:
         """Move some multipliers, and bring the gradient of all up to date."""
         own = dual[active]
@@ -447,7 +594,7 @@ class _Climb:
         sums[0, : len(own)] = gradient[active]
         sums[1], sums[2] = -1e30, 1e30
         sums[3, : len(own)] = held.diagonal
-        ended = self._steps(part, held, own, sums.reshape(4, -1, BLOCK), goal, n_before)
+        ended = self._steps(part, held, own, sums.reshape(4, -1, BLOCK), goal, most)
         change = own - dual[active]
         is_moved = change != 0.0
         others = np.ones(len(dual), dtype=np.bool_)
@@ -461,13 +608,15 @@ class _Climb:
         dual[active] = own
         return ended
 
-    def _by_part(
-        self, problem: SupportProblem, start: SupportSolution, active: Places
-    ) -> SupportSolution:
+    def _by_part(self, problem: SupportProblem, start: SupportSolution) -> SupportSolution:
         """Return the solution with all but some multipliers held, which is soon found.
 
         What the others add to scores is taken off the outcomes.
         """
+        active = _active(problem, start)
+        most = self._settings.max_steps
+        if self._has_factor:
+            most = self._patience(start, len(active))
         dual, x = start.dual.copy(), problem.x[active]
         values = kernel_values(problem.kernel, x)
         part = SupportProblem(
@@ -475,7 +624,7 @@ class _Climb:
                 dual[active]), problem.low[active], problem.high[active], problem.epsilon,
         )  # fmt: skip
         inner = replace(start, dual=dual[active], score=values.own_sums(dual[active]))
-        found = _Climb(part, self._settings)._by_pairs(part, inner, is_narrow=False)
+        found = _Climb(part, self._settings)._moved(part, inner, False, most)
         dual[active] = found.dual
         score = self._values.own_sums(dual)
         return _certified(problem, dual, score, found.n_steps, start.method, found.status)
@@ -487,14 +636,14 @@ class _Climb:
         dual: Array,
         sums: NDArray[Any],
         goal: float,
-        n_before: int,
+        most: int,
     ) -> tuple[Status, int]:
         """Move pairs of multipliers until the largest violation is at the goal."""
         loop = loops()
         flat = FLAT[sums.dtype] * self._level
         gradient, up, down, diagonal = sums
         loop.set_offsets(dual, problem.low, problem.high, problem.epsilon, up, down)
-        n_steps, most = 0, max(self._settings.max_steps - n_before, 0)
+        n_steps, most = 0, max(most, 0)
         while True:
             ended, row, more = loop.climb(
                 held.rows, held.slot, held.present, held.tick, dual, problem.low, problem.high,
@@ -536,7 +685,10 @@ class _Climb:
         values = self._values
         assert isinstance(values, LinearValues)
         tolerance = max(ROUGH * self._size, 0.5 * self._settings.tolerance)
-        dual, n_passes = _coordinate_descent(values.centered, problem, start, tolerance)
+        passes = MOST_PASSES
+        if self._has_factor:
+            passes = min(passes, INTERIOR_PASSES * values.centered.shape[1])
+        dual, n_passes = _coordinate_descent(values.centered, problem, start, tolerance, passes)
         return _certified(
             problem, dual, values.own_sums(dual), n_passes, "coordinates", Status.CONVERGED
         )
@@ -579,7 +731,7 @@ def _certified(
 ) -> SupportSolution:
     """Return multipliers with intercept, objectives and residual from scores in float64."""
     gradient, kink = problem.outcome - score, problem.epsilon
-    rise, fall, intercept = _balance(dual, problem.low, problem.high, gradient, kink)
+    rise, fall, intercept = balance(dual, problem.low, problem.high, gradient, kink)
     away = gradient - intercept
     squared = float(dual @ score)
     if squared < -1e-8 * float(np.abs(dual) @ np.abs(score)):
@@ -601,23 +753,6 @@ def _certified(
     )
 
 
-def _balance(
-    dual: Array, low: Array, high: Array, gradient: Array, kink: float
-) -> tuple[float, float, float]:
-    """Return the largest rise, the least fall, and the intercept that lies between them."""
-    sign = np.sign(dual)
-    can_rise, can_fall = dual < high, dual > low
-    rise = (gradient - np.where(sign < 0, -kink, kink))[can_rise].max(initial=-np.inf)
-    fall = (gradient - np.where(sign > 0, kink, -kink))[can_fall].min(initial=np.inf)
-    is_free = can_rise & can_fall & (sign != 0)
-    ends = min(rise, fall), max(rise, fall)
-    known = [end for end in ends if np.isfinite(end)]
-    intercept = sum(known) / max(len(known), 1)
-    if is_free.any():
-        intercept = np.clip((gradient - kink * sign)[is_free].mean(), *ends)
-    return float(rise), float(fall), float(intercept)
-
-
 def _telling_score(problem: SupportProblem, dual: Array, values: GaussianValues) -> Array:
     """Return sums in float64 for all rows on which a certificate depends.
 
@@ -631,7 +766,7 @@ def _telling_score(problem: SupportProblem, dual: Array, values: GaussianValues)
     score[rest] = values.moves(rest, used, weight, np.float32)
     error = values.moves_error(weight)
     while True:
-        rise, fall, intercept = _balance(
+        rise, fall, intercept = balance(
             dual[is_exact], problem.low[is_exact], problem.high[is_exact],
             (problem.outcome - score)[is_exact], kink,
         )  # fmt: skip
@@ -678,7 +813,7 @@ def _active(problem: SupportProblem, found: SupportSolution) -> Places:
 
 
 def _coordinate_descent(
-    x: Array, problem: SupportProblem, start: SupportSolution, tolerance: float
+    x: Array, problem: SupportProblem, start: SupportSolution, tolerance: float, most: int
 ) -> tuple[Array, int]:
     """Return multipliers of a linear kernel of centered rows, and the passes it took.
 
@@ -693,9 +828,9 @@ def _coordinate_descent(
     level = np.array([start.intercept])
     order = np.arange(n)
     inner, n_passes = 1.0, 0
-    while n_passes < MOST_PASSES:
+    while n_passes < most:
         n_left, ends = n, np.array([np.inf, -np.inf])
-        while n_passes < MOST_PASSES:
+        while n_passes < most:
             n_passes += 1
             n_left = loops().visit_rows(
                 x, squares + strength, problem.outcome, dual, problem.low, problem.high,
@@ -712,19 +847,4 @@ def _coordinate_descent(
         if abs(shift) <= tolerance and inner <= tolerance:
             break
         inner = max(0.3 * min(inner, max(abs(shift), tolerance)), tolerance)
-    return _balanced(problem, dual), n_passes
-
-
-def _balanced(problem: SupportProblem, dual: Array) -> Array:
-    """Return multipliers that add up to zero, moved by as little as there is too much."""
-    for _ in range(10):
-        excess = float(dual.sum())
-        if excess == 0.0:
-            break
-        room = dual - problem.low if excess > 0 else problem.high - dual
-        room = np.where((dual > problem.low) & (dual < problem.high), room, 0.0)
-        if not room.any():
-            room = dual - problem.low if excess > 0 else problem.high - dual
-        share = min(abs(excess) / float(room.sum()), 1.0)
-        dual = np.clip(dual - np.sign(excess) * share * room, problem.low, problem.high)
-    return dual
+    return balanced(dual, problem.low, problem.high), n_passes

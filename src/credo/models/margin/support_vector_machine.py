@@ -147,11 +147,13 @@ class DistinctRows:
     def held_out_parts(self, codes: Array | None = None) -> HeldOutParts:
         """Return which part of the rows is held out when, each class spread evenly.
 
-        A row that came several times, or weighs as much, is held out bit by bit: its copies
-        are learned from as they would be of rows that happen to be alike. The only row of a
-        class is in no fold, -1: without it there would be no such class.
+        All copies of a row, or all of its weight, are held out together, or it would be
+        learned by heart. But where the same inputs came with several outcomes, rows are cells
+        of a table of counts, and are held out bit by bit. The only row of a class is in no
+        fold, -1: without it there would be no such class.
         """
         n_copies = np.clip(np.rint(self.weight), 1, N_FOLDS).astype(np.intp)
+        n_copies = np.where(self._is_shared, n_copies, 1)
         row = np.repeat(np.arange(len(self.outcome)), n_copies)
         group = np.zeros(len(row)) if codes is None else codes[row]
         _, member, count = np.unique(group, return_inverse=True, return_counts=True)
@@ -161,9 +163,14 @@ class DistinctRows:
         start = np.concatenate([[0], np.cumsum(count)[:-1]])
         place = np.empty(len(row), dtype=np.intp)
         place[order] = np.arange(len(row)) - start[member[order]]
-        n_parts = min(N_FOLDS, int(count[count > 1].min(initial=N_FOLDS)))
-        fold = np.where(count[member] > 1, place % n_parts, -1)
+        fold = np.where(count[member] > 1, place % np.minimum(N_FOLDS, count[member]), -1)
         return HeldOutParts(row, fold, (self.weight / n_copies)[row])
+
+    @property
+    def _is_shared(self) -> NDArray[np.bool_]:
+        """Whether the inputs of each row came with another outcome too."""
+        is_next = (self.x[1:] == self.x[:-1]).all(axis=1)
+        return np.asarray(np.append(is_next, False) | np.append(False, is_next))
 
     def spread_out(self, dual: Array) -> Array:
         """Return multipliers of the given rows: those of distinct ones, by share of weight."""
