@@ -144,7 +144,7 @@ def log_evidence(spectrum: Spectrum, output: int, ratio: Array, noise: Noise | A
     ratio
         Prior precision of the scaled weights over the noise precision, any shape.
     noise
-        What is known of the noise; as an array, one precision for each ratio.
+        What is known of the noise; as an array, or a belief of that shape, one for each ratio.
     """
     n = spectrum.n_informative
     shrinkage = -0.5 * np.log1p(spectrum.eigenvalues / ratio[..., None]).sum(axis=-1)
@@ -152,7 +152,7 @@ def log_evidence(spectrum: Spectrum, output: int, ratio: Array, noise: Noise | A
         shrinkage = shrinkage - 0.5 * np.log(spectrum.weight)
     half_q = 0.5 * spectrum.quadratic(ratio, output)
     if isinstance(noise, Gamma):
-        a, b = float(noise.shape), float(noise.rate)
+        a, b = noise.shape, noise.rate
         power = a + 0.5 * n
         constant = a * np.log(b) - special.gammaln(a) + special.gammaln(power)
         return np.asarray(

@@ -6,7 +6,8 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import special
 
-from credo.inference import LogDensity, Parameters, run
+from credo import posterior
+from credo.inference import LogDensity, Parameter, Parameters, run
 from credo.inference.density.laplace import LaplaceApproximation, approach
 from credo.inference.density.pathfinder import Pathfinder, path_metric
 from credo.inference.engine.engine import ConvergenceWarning
@@ -83,6 +84,53 @@ def test_a_gaussian_is_its_own_approximation_with_an_exact_integral():
     exact = -4.0 + np.log(2 * np.pi) - 0.5 * np.log(np.linalg.det(PRECISION))
     assert_allclose(found.log_evidence, exact)
     assert found.evidence_method == "laplace"
+
+
+def correlated_normal(values):
+    free = np.append(values["pair"], values["single"])
+    precision = np.array([[2.0, 0.6, 0.3], [0.6, 1.5, -0.4], [0.3, -0.4, 1.0]])
+    slope = -precision @ (free - [1.0, 2.0, 3.0])
+    value = 0.5 * float(slope @ (free - [1.0, 2.0, 3.0]))
+    return value, {"pair": slope[:2], "single": slope[2]}
+
+
+@pytest.mark.parametrize(
+    ("kept", "covariance"),
+    [
+        ("full", np.linalg.inv([[2.0, 0.6, 0.3], [0.6, 1.5, -0.4], [0.3, -0.4, 1.0]])),
+        ("block", np.linalg.inv([[2.0, 0.6, 0.0], [0.6, 1.5, 0.0], [0.0, 0.0, 1.0]])),
+        ("diagonal", np.diag([1 / 2.0, 1 / 1.5, 1.0])),
+    ],
+)
+def test_blocks_and_diagonal_of_the_curvature_are_kept_as_asked(kept, covariance):
+    problem = LogDensity(Parameters({"pair": real(2), "single": real()}), correlated_normal)
+    found = run(LaplaceApproximation(curvature=kept), problem)
+    assert_allclose(found.posterior.mean(), [1.0, 2.0, 3.0], rtol=1e-6)
+    assert_allclose(found.posterior.covariance(), covariance, rtol=1e-5, atol=1e-8)
+    volume = 0.5 * np.linalg.slogdet(2 * np.pi * covariance)[1]
+    assert_allclose(found.log_evidence, volume, rtol=1e-6)
+
+
+def test_the_front_door_weighs_draws_of_a_diagonal_gaussian_back_to_the_posterior():
+    parameters = {"pair": Parameter(2), "single": Parameter()}
+    found = posterior(
+        lambda pair, single: correlated_normal({"pair": pair, "single": single})[0],
+        parameters,
+        inference=LaplaceApproximation(curvature="diagonal"),
+        random_state=0,
+    )
+    exact = np.linalg.inv([[2.0, 0.6, 0.3], [0.6, 1.5, -0.4], [0.3, -0.4, 1.0]])
+    assert_allclose(found.draws.std("single"), np.sqrt(exact[2, 2]), rtol=0.06)
+    assert_allclose(
+        found.log_evidence, 0.5 * np.linalg.slogdet(2 * np.pi * exact)[1], atol=0.05
+    )
+
+
+def test_a_part_of_the_curvature_that_is_unknown_or_has_no_names_is_refused():
+    with pytest.raises(ValueError, match="curvature must be 'full', 'block' or 'diagonal'"):
+        LaplaceApproximation(curvature="banded")
+    with pytest.raises(ValueError, match="needs a density of named parameters"):
+        run(LaplaceApproximation(curvature="block"), Quadratic(np.ones(2), np.zeros(2)))
 
 
 def test_the_integral_of_a_gamma_density_is_stirlings_formula():

@@ -53,7 +53,15 @@ def test_maximum_agrees_with_a_general_optimizer_over_both_log_precisions(interc
 
 @pytest.mark.parametrize(
     ("weight_precision", "noise"),
-    [(None, None), (None, 2.0), (1.5, None), (None, Gamma(2.0, 1.0))],
+    [
+        (None, None),
+        (None, 2.0),
+        (1.5, None),
+        (None, Gamma(2.0, 1.0)),
+        (Gamma(3.0, 0.5), None),
+        (Gamma(3.0, 0.5), 2.0),
+        (Gamma(3.0, 0.5), Gamma(2.0, 1.0)),
+    ],
 )
 def test_slope_is_the_derivative_of_the_objective(weight_precision, noise):
     problem = PrecisionProblem(spectrum(), weight_precision, noise)
@@ -78,6 +86,41 @@ def test_integrated_evidence_matches_adaptive_quadrature_over_both_precisions():
     total, _ = integrate.dblquad(integrand, -15, 25, -6, 6, epsabs=1e-7)
     assert_allclose(total, 1.0, rtol=1e-5)
     assert found.evidence_method == "grid"
+
+
+@pytest.mark.parametrize("noise", [None, 2.0, Gamma(2.0, 1.0)])
+def test_evidence_under_a_belief_about_the_weight_precision_matches_quadrature(noise):
+    s, believed = spectrum(), Gamma(3.0, 0.5)
+    found = run(EvidenceMaximization(), PrecisionProblem(s, believed, noise))
+
+    def joint(log_weights, log_noise):
+        weights, precision = np.exp(log_weights), float(np.exp(log_noise))
+        ratio = weights if isinstance(noise, Gamma) else weights / precision
+        value = log_evidence(s, 0, np.array(ratio), precision)
+        value = value + believed.log_prob(weights) + log_weights
+        if isinstance(noise, Gamma):
+            value = value + noise.log_prob(precision) + log_noise
+        return float(np.exp(value - found.log_evidence))
+
+    if noise == 2.0:
+        total, _ = integrate.quad(lambda logs: joint(logs, np.log(2.0)), -10, 8)
+    else:
+        total, _ = integrate.dblquad(joint, -3, 3, -10, 8, epsabs=1e-8)
+    assert_allclose(total, 1.0, rtol=1e-5)
+    assert found.evidence_method == "grid"
+
+
+def test_belief_about_the_weight_precision_tends_to_a_number_and_to_the_usual_evidence():
+    s = spectrum()
+    sure = run(EvidenceMaximization(), PrecisionProblem(s, Gamma(1.5e9, 1e9), 2.0))
+    given = run(EvidenceMaximization(), PrecisionProblem(s, 1.5, 2.0))
+    assert_allclose(sure.posterior.ratio, 0.75, rtol=1e-4)
+    assert_allclose(sure.log_evidence, given.log_evidence, atol=1e-4)
+    vague = run(EvidenceMaximization(), PrecisionProblem(s, Gamma(1e-9, 1e-9), None)).posterior
+    learned = run(EvidenceMaximization(), PrecisionProblem(s, None, None)).posterior
+    assert_allclose(vague.ratio, learned.ratio, rtol=1e-6)
+    assert_allclose(vague.noise_precision, learned.noise_precision, rtol=1e-6)
+    assert_allclose(vague.noise_shape, learned.noise_shape, rtol=1e-6)
 
 
 def test_integrated_evidence_over_the_noise_alone_matches_quadrature():

@@ -624,6 +624,26 @@ def test_diagnosis_says_what_is_doubtful():
     assert np.isfinite(list(wide.diagnose().numbers.values())).all()
 
 
+def test_belief_about_the_weight_precision_is_a_choice_that_reaches_the_weights():
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(30, 4))
+    y = x @ [1.0, -2.0, 0.5, 0.0] + rng.normal(size=30)
+    believed = Gamma(40.0, 2.0)
+    model = LinearRegression(weight_precision=believed, noise_precision=1.0).fit(x, y)
+    grid = np.linspace(5.0, 30.0, 251)
+    values = [model.log_evidence_at(a, 1.0) + 40 * np.log(a) - 2 * a for a in grid]
+    assert_allclose(model.weight_precision_, grid[np.argmax(values)], atol=0.06)
+    loose = LinearRegression(noise_precision=1.0).fit(x, y)
+    assert np.linalg.norm(model.coef_) < 0.9 * np.linalg.norm(loose.coef_)
+    assert model.log_evidence_ < loose.log_evidence_ - 5
+
+
+def test_a_batch_of_beliefs_about_a_precision_is_refused():
+    several = Gamma([1.0, 2.0], 1.0)
+    with pytest.raises(ValueError, match=r"weight_precision must be one Gamma belief; found"):
+        LinearRegression(weight_precision=several).fit(np.eye(3), np.arange(3.0))
+
+
 def test_learned_prior_shrinks_normal_means_as_stein_does():
     rng = np.random.default_rng(0)
     truth = 0.8 * rng.normal(size=60)

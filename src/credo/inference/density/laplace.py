@@ -2,7 +2,8 @@
 
 The mode is found by Newton steps with a Cholesky factor, halved until the value falls. Near it
 ``Z = integral exp(-E)`` is close to ``exp(-E(mode)) (2 pi)^(d/2) / sqrt(det curvature)``
-[mackay2003]_.
+[mackay2003]_. Of the curvature all may be kept, its blocks of named parameters, or its
+diagonal: the closest Gaussian in which those parts are independent, as in mean field.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from credo.numerics.linear.linear_algebra import (
 )
 from credo.numerics.optimize.minimum import Minimum, Termination
 from credo.numerics.optimize.quasi_newton import lbfgs
+from credo.numerics.quotation import quote
 from credo.numerics.special.bijection import positive
 
 __all__ = [
@@ -65,13 +67,25 @@ class LaplaceApproximation:
         that counts as the last one. It is still taken, and leaves about its square.
     max_steps
         Steps after which the search gives up.
+    curvature
+        What is kept of the curvature at the mode: "full", "block" for one block for each
+        named parameter of a `LogDensity`, or "diagonal". What is dropped makes deviations
+        smaller, and the evidence with them.
     """
 
     tolerance: float = 1e-4
     max_steps: int = 200
+    curvature: str = "full"
 
     problem = CurvedProblem
     is_random: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if self.curvature not in ("full", "block", "diagonal"):
+            raise ValueError(
+                "curvature must be 'full', 'block' or 'diagonal'; found "
+                f"{quote(self.curvature)}. Say what is kept of it at the mode."
+            )
 
     @property
     def stop(self) -> Settled:
@@ -81,7 +95,10 @@ class LaplaceApproximation:
     @classmethod
     def examples(cls) -> tuple[Example, ...]:
         """Return engines for the laws, each with a problem to solve."""
-        return (Example(cls(), problem=poisson_rate()),)
+        return (
+            Example(cls(), problem=poisson_rate()),
+            Example(cls(curvature="diagonal"), problem=poisson_rate()),
+        )
 
     def init(self, problem: CurvedProblem, rng: Generator) -> Mode:
         """Return the start with all derivatives."""
@@ -114,10 +131,26 @@ class LaplaceApproximation:
                 "Laplace's method; found one that is flat or rises where the search ended. "
                 "Check that the density can be normalized, or start nearer to its peak."
             )
-        gaussian = MultivariateNormal.from_precision(state.parameters, state.curvature)
+        gaussian = MultivariateNormal.from_precision(
+            state.parameters, self._kept(problem, state.curvature)
+        )
         d = len(state.parameters)
         log_evidence = -state.value + 0.5 * (d * LOG_TWO_PI + float(gaussian.form.log_det()))
         return Inference(gaussian, log_evidence, "laplace", account=ACCOUNT)
+
+    def _kept(self, problem: CurvedProblem, curvature: Array) -> Array:
+        """Return the curvature with zeros where it is dropped."""
+        if self.curvature == "full":
+            return curvature
+        block = np.arange(len(curvature))
+        if self.curvature == "block":
+            if not isinstance(problem, LogDensity):
+                raise ValueError(
+                    "curvature='block' needs a density of named parameters; found a problem "
+                    f"of type {type(problem).__name__}. Keep 'full' or 'diagonal'."
+                )
+            block = problem.parameters.block
+        return np.where(block[:, None] == block, curvature, 0.0)
 
 
 def poisson_rate() -> LogDensity:

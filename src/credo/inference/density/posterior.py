@@ -432,6 +432,8 @@ def posterior(
     if isinstance(inference, str) and inference in _WAYS:
         return _WAYS[inference](asked)
     engine = density_engine(inference, draws)
+    if isinstance(engine, LaplaceApproximation):
+        return _laplace(asked, engine)
     if isinstance(engine, Pathfinder):
         return _pathfinder(asked, engine)
     return _drawn(asked, engine, ())
@@ -550,13 +552,13 @@ def _map(asked: _Asked) -> Posterior:
     return Posterior(draws, inference, "mode", (asked.note, note), mode=mode)
 
 
-def _laplace(asked: _Asked) -> Posterior:
+def _laplace(asked: _Asked, engine: LaplaceApproximation | None = None) -> Posterior:
     """Return draws of Laplace's Gaussian, resampled by importance ratios; say their tail."""
     modes = _modes(asked, asked.problem)
-    engine = LaplaceApproximation()
+    newton = engine or LaplaceApproximation()
     with np.errstate(all="ignore"):
         at_mode = replace(asked.problem, guess=modes[0][1])
-        found = run(engine, at_mode, stop=asked.limited(engine.stop))
+        found = run(newton, at_mode, stop=asked.limited(newton.stop))
     title = f"Laplace's Gaussian at the highest of {len(modes)} searches"
     result = _resampled(asked, [found], title)
     others = [value for value, x in modes if _is_other(found, x, modes[0][1])]

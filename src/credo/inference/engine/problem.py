@@ -294,6 +294,12 @@ class Parameters:
             return f"free number {i - part.start} of {name}"
         return name + str([int(k) for k in np.unravel_index(i - part.start, support.shape)])
 
+    @property
+    def block(self) -> NDArray[np.intp]:
+        """Which parameter each free number belongs to, counted from 0, shape (n_free,)."""
+        sizes = [support.n_free for support in self.supports.values()]
+        return np.repeat(np.arange(len(sizes)), sizes)
+
     def draws(self, free: Array) -> Draws:
         """Return draws by name from free ones, shape (n_chains, n_draws, n_free)."""
         return Draws(self.constrain(free))

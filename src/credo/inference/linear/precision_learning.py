@@ -10,6 +10,12 @@ doubt that is left about a learned noise stays in the predictions, which are Stu
 evidence is the integral over ``t`` around it, under the prior that makes ``s / (1 + s)``
 uniform on (0, 1) [liang2008]_, and flat with density one in the log noise precision. So a
 learned precision costs what it should, and units of inputs and output do not matter.
+
+A `Gamma` belief about the weight precision takes the place of that prior (hierarchical
+prior), and is part of what is maximized: the precision that predicts is the most probable
+one, on the scale of its logarithm. With ``r`` for the ratio of both precisions, a belief
+``Gamma(a, b)`` about the first and a flat log noise precision say together that the noise
+precision is ``Gamma(a, b r)``, so that the noise is still integrated in closed form.
 """
 
 from __future__ import annotations
@@ -57,14 +63,15 @@ class PrecisionProblem:
     spectrum
         The data, diagonalized.
     weight_precision
-        Precision of the scaled weights, or None to learn it. Under a `Gamma` belief about
-        the noise it is relative to the noise precision, which keeps the belief conjugate.
+        Precision of the scaled weights, a belief about it, or None to learn it. Under a
+        `Gamma` belief about the noise it is relative to the noise precision, which keeps that
+        belief conjugate.
     noise
         Precision of the noise, a belief about it, or None to learn it.
     """
 
     spectrum: Spectrum
-    weight_precision: float | None
+    weight_precision: float | Gamma | None
     noise: Noise
 
     @property
@@ -80,27 +87,38 @@ class PrecisionProblem:
     @property
     def learns_weights(self) -> bool:
         """Whether the weight precision is searched for; without columns there is none."""
-        return self.weight_precision is None and self.signal > 0
+        return not isinstance(self.weight_precision, float) and self.signal > 0
 
     @property
     def learns_noise(self) -> bool:
         """Whether the search is over the noise precision at a given weight precision."""
-        return self.noise is None and self.weight_precision is not None and self.signal > 0
+        return (
+            self.noise is None and isinstance(self.weight_precision, float) and self.signal > 0
+        )
 
     def ratio(self, t: Array) -> Array:
         """Return weight precision over noise precision at search coordinate ``t``."""
         if self.learns_weights:
             return np.asarray(self.signal * np.exp(-t))
-        given = 1.0 if self.weight_precision is None else self.weight_precision
+        given = self.weight_precision if isinstance(self.weight_precision, float) else 1.0
         if self.learns_noise:
             return np.asarray(given * np.exp(-t))
         divisor = self.noise if isinstance(self.noise, float) else 1.0
         return np.full_like(t, given / divisor)
 
     def objective(self, output: int, t: Array) -> Array:
-        """Return the log evidence of one output at each ``t``."""
-        noise = np.exp(t) if self.learns_noise else self.noise
-        return log_evidence(self.spectrum, output, self.ratio(t), noise)
+        """Return the log evidence of one output at each ``t``, times a belief about it."""
+        ratio, believed = self.ratio(t), self._believed
+        if self.learns_noise:
+            return log_evidence(self.spectrum, output, ratio, np.exp(t))
+        if believed is None:
+            return log_evidence(self.spectrum, output, ratio, self.noise)
+        if self.noise is None:
+            noise = Gamma(believed.shape, believed.rate * ratio)
+            return log_evidence(self.spectrum, output, ratio, noise)
+        weights = ratio * (self.noise if isinstance(self.noise, float) else 1.0)
+        belief = believed.log_prob(weights) + np.log(weights)
+        return log_evidence(self.spectrum, output, ratio, self.noise) + belief
 
     def slope(self, output: int, t: float) -> float:
         """Return the derivative of `objective` with respect to ``t``."""
@@ -113,7 +131,12 @@ class PrecisionProblem:
         if self.learns_noise:
             along_ratio = 0.5 * (determined - np.exp(t) * penalty)
             return float(0.5 * s.n_informative - np.exp(t) * half_q - along_ratio)
-        return -0.5 * (determined - self._mean_precision(half_q) * penalty)
+        noise = self._mean_precision(half_q, ratio)
+        along_evidence = 0.5 * (determined - noise * penalty)
+        if self._believed is None:
+            return -along_evidence
+        weights = ratio * (1.0 if isinstance(self.noise, Gamma) else noise)
+        return -along_evidence - float(self._believed.shape - self._believed.rate * weights)
 
     def noise_precision(self, output: int, t: float) -> float:
         """Return the noise precision that goes with ``t``: known, most probable or mean."""
@@ -122,7 +145,8 @@ class PrecisionProblem:
         if self.learns_noise:
             return float(np.exp(t))
         ratio = self.ratio(np.asarray(t))
-        return self._mean_precision(0.5 * float(self.spectrum.quadratic(ratio, output)))
+        half_q = 0.5 * float(self.spectrum.quadratic(ratio, output))
+        return self._mean_precision(half_q, float(ratio))
 
     def noise_shape(self, output: int, t: float) -> float:
         """Return the shape of the belief about the noise precision; infinite if it is known.
@@ -134,16 +158,17 @@ class PrecisionProblem:
             return float("inf")
         if self.learns_noise:
             return settled_shape(max(curvature(self, output, t), 0.5))
-        prior = float(self.noise.shape) if isinstance(self.noise, Gamma) else 0.0
-        return settled_shape(prior + 0.5 * self.spectrum.n_informative)
+        prior = self._believed if self.noise is None else self.noise
+        shape = 0.0 if prior is None else float(prior.shape)
+        return settled_shape(shape + 0.5 * self.spectrum.n_informative)
 
     def log_prior(self, t: Array) -> Array:
-        """Return the log prior density of ``t``."""
-        return log_ratio_prior(t) if self.learns_weights else np.zeros_like(t)
+        """Return the log prior density of ``t``, where no belief was given."""
+        return log_ratio_prior(t) if self._has_usual_prior else np.zeros_like(t)
 
     def log_prior_slope(self, t: float) -> float:
         """Return the derivative of `log_prior`."""
-        return float(1 - 2 * special.expit(t)) if self.learns_weights else 0.0
+        return float(1 - 2 * special.expit(t)) if self._has_usual_prior else 0.0
 
     def searched(self, output: int) -> Array:
         """Return a grid of ``t`` wide enough to hold the maximum."""
@@ -154,12 +179,26 @@ class PrecisionProblem:
         low, high = np.log(s.n_informative / np.array([max(level, rounding), rounding]))
         return np.append(np.arange(low - 6.0, high), high)
 
-    def _mean_precision(self, half_q: float) -> float:
+    @property
+    def _believed(self) -> Gamma | None:
+        """The belief about the weight precision, if there is one and it matters."""
+        given = self.weight_precision
+        return given if isinstance(given, Gamma) and self.signal > 0 else None
+
+    @property
+    def _has_usual_prior(self) -> bool:
+        return self.learns_weights and self._believed is None
+
+    def _mean_precision(self, half_q: float, ratio: float) -> float:
+        """Return the mean noise precision at a ratio; ``half_q`` is half of ``Q(ratio)``."""
         if isinstance(self.noise, float):
             return self.noise
         half_n = 0.5 * self.spectrum.n_informative
         if isinstance(self.noise, Gamma):
             return float((self.noise.shape + half_n) / (self.noise.rate + half_q))
+        if self._believed is not None:
+            a, b = self._believed.shape, self._believed.rate
+            return float((a + half_n) / (b * ratio + half_q))
         return half_n / half_q
 
 

@@ -32,8 +32,8 @@ __all__ = [
     "prior_precision",
 ]
 
-WeightPrecision = float | Literal["evidence", "ard", "none"]
-"""A number in the units of the data, one learned for all, one for each, or no prior at all."""
+WeightPrecision = float | Gamma | Literal["evidence", "ard", "none"]
+"""A number or a belief in the units of the data, one learned for all or each, or no prior."""
 
 
 @dataclass(frozen=True, eq=False)

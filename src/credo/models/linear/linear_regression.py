@@ -78,14 +78,8 @@ class LinearSetting:
     def check(self) -> None:
         """Refuse settings that cannot be."""
         require_choice("inference", self.inference, ("exact", "map", "ml"))
-        require_precision("weight_precision", self.weight_precision, ("evidence", "ard"))
-        if not isinstance(self.noise_precision, Gamma):
-            require_precision("noise_precision", self.noise_precision, ("evidence",))
-        elif self.noise_precision.batch_shape != ():
-            raise ValueError(
-                "noise_precision must be one Gamma belief; found a batch of shape "
-                f"{self.noise_precision.batch_shape}. Pass a Gamma with scalar parameters."
-            )
+        _require_precision("weight_precision", self.weight_precision, ("evidence", "ard"))
+        _require_precision("noise_precision", self.noise_precision, ("evidence",))
 
     @property
     def intercept(self) -> Intercept:
@@ -109,11 +103,12 @@ class LinearSetting:
 
     def require_prior(self) -> None:
         """Refuse settings whose prior is flat, or is learned from the data."""
-        is_given = not isinstance(self.weight_precision, str) and self.noise is not None
+        is_given = not isinstance(self.weight_precision, str | Gamma)
+        is_given = is_given and self.noise is not None
         if self.inference != "ml" and is_given and self.intercept != "flat":
             return
         raise ValueError(
-            "a prior needs weight_precision and noise_precision that are given, "
+            "a prior needs weight_precision as a number, noise_precision that is given, "
             "penalize_intercept=True or fit_intercept=False, and inference='exact' or 'map'; "
             f"found weight_precision={self.weight_precision!r}, "
             f"noise_precision={self.noise_precision!r}, an intercept that is "
@@ -133,7 +128,7 @@ class LinearSetting:
     ) -> LinearProblem:
         """Return the problem for an engine; ``rows`` are kept where moments lose digits."""
         given = self.weight_precision
-        if not isinstance(given, str):
+        if not isinstance(given, str | Gamma):
             given = float(given)
         precision: WeightPrecision = "none" if self.inference == "ml" else given
         return LinearProblem(statistics, self.intercept, precision, self.noise, rows)
@@ -158,6 +153,17 @@ class LinearSetting:
         return float(self.noise is None and self.intercept == "flat")
 
 
+def _require_precision(name: str, value: Any, learned: tuple[str, ...]) -> None:
+    """Refuse what is no precision, no belief about one and no way to learn it."""
+    if not isinstance(value, Gamma):
+        require_precision(name, value, learned)
+    elif value.batch_shape != ():
+        raise ValueError(
+            f"{name} must be one Gamma belief; found a batch of shape {value.batch_shape}. "
+            "Pass a Gamma with scalar parameters."
+        )
+
+
 class LinearRegression(PredictiveRegressor):
     """Linear regression that knows how sure it is.
 
@@ -175,8 +181,9 @@ class LinearRegression(PredictiveRegressor):
     weight_precision
         Inverse prior variance of the weights in the units of the data, or "evidence" to
         learn one for all (columns scaled to unit variance inside), or "ard" to learn one for
-        each. Under a `Gamma` belief about the noise a number is relative to the noise
-        precision.
+        each, or a `Gamma` belief about the one for all, in the units of the data (hierarchical
+        prior): the most probable one predicts, and the evidence is integrated over it. Under
+        a `Gamma` belief about the noise all of these are relative to the noise precision.
     noise_precision
         Inverse noise variance, or "evidence" to learn it from the data alone, or a `Gamma`
         belief about it. Unless it is known, predictions are Student-t, with the degrees of
@@ -230,7 +237,7 @@ class LinearRegression(PredictiveRegressor):
         self,
         basis: Basis | None = None,
         inference: str = "exact",
-        weight_precision: float | str = "evidence",
+        weight_precision: float | str | Gamma = "evidence",
         noise_precision: float | str | Gamma = "evidence",
         fit_intercept: bool = True,
         penalize_intercept: bool = False,
@@ -262,6 +269,7 @@ class LinearRegression(PredictiveRegressor):
             Example(cls(penalize_intercept=True), unit_free=False),
             Example(cls(weight_precision=1.0, noise_precision=2.0), unit_free=False),
             Example(cls(noise_precision=distributions.Gamma(1.0, 1.0)), unit_free=False),
+            Example(cls(weight_precision=distributions.Gamma(2.0, 1.0)), unit_free=False),
             *(Example(cls(basis), streams=False) for basis in bases),
         )
 
