@@ -157,6 +157,18 @@ def test_two_moons_need_few_vectors():
     assert np.all(np.abs(odds) <= np.abs(scores) + 1e-9)
 
 
+def test_classes_of_which_the_machine_is_sure_leave_precisions_above_zero():
+    rng = np.random.default_rng(0)
+    rng.normal(size=600)
+    X = rng.normal(size=(80, 2))
+    y = np.digitize(X[:, 0], np.linspace(-1.5, 1.5, 9))
+    model = RelevanceVectorClassifier().fit(X, y)
+    assert (model.weight_precision_ > 0).all()
+    assert np.isfinite(model.log_evidence_)
+    assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
+    assert (model.predict(X) == y).mean() > 0.9
+
+
 def test_several_classes_are_one_model_whose_classes_are_alike():
     x, y = load_iris(return_X_y=True)
     names = np.array(["c", "a", "b"])[y]
