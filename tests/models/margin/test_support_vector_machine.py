@@ -1,3 +1,5 @@
+from itertools import combinations
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -137,6 +139,52 @@ def test_several_classes_vote_two_by_two_as_in_scikit_learn():
         alone = SupportVectorClassifier(model.kernel_, tolerance=1e-9).fit(X[own], THREE[own])
         assert_allclose(model.pair_scores(X)[:, pair], alone.decision_function(X), atol=1e-7)
     assert model.pairs()["second"].tolist() == ["b", "c", "c"]
+
+
+def test_votes_are_counted_pair_by_pair():
+    scores = np.random.default_rng(0).normal(size=(40, 21)).round(1)
+    votes, sums = np.zeros((2, 40, 7))
+    for score, (a, b) in zip(scores.T, combinations(range(7), 2), strict=True):
+        for row in range(40):
+            votes[row, b if score[row] > 0 else a] += 1
+        sums[:, b] += score
+        sums[:, a] -= score
+    assert_allclose(module._votes(scores, 7), votes + sums / (3 * (np.abs(sums) + 1)))
+
+
+def test_support_vectors_are_made_ready_once_for_all_predictions(monkeypatch):
+    made = []
+
+    def counted(kernel, x, usual=module.kernel_values):
+        made.append(len(x))
+        return usual(kernel, x)
+
+    model = SupportVectorClassifier().fit(X, THREE)
+    before = set(vars(model))
+    monkeypatch.setattr(module, "kernel_values", counted)
+    first = model.predict(X)
+    assert_array_equal(model.predict(X), first)
+    assert made == [len(model.support_)]
+    assert set(vars(model)) == before
+    model.fit(X[:60], Y[:60])
+    again = SupportVectorClassifier().fit(X[:60], Y[:60])
+    assert_allclose(model.decision_function(X), again.decision_function(X))
+
+
+def test_without_a_choice_a_pair_is_asked_about_its_own_classes_alone(monkeypatch):
+    asked = []
+
+    def counted(problem, path, x, usual=module._said):
+        asked.append(len(x))
+        return usual(problem, path, x)
+
+    monkeypatch.setattr(module, "_said", counted)
+    SupportVectorClassifier(probability=True).fit(X, THREE)
+    # Every row is held out once, and is in two of the three pairs.
+    assert sum(asked) == 2 * len(X)
+    asked.clear()
+    SupportVectorClassifier(C=(1.0, 2.0)).fit(X, THREE)
+    assert sum(asked) == 3 * len(X)
 
 
 def test_weights_multiply_the_cost_as_in_scikit_learn():

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from numbers import Real
 from typing import Annotated, Any, Self
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import pandas as pd
@@ -20,7 +21,7 @@ from credo import features
 from credo.distributions.categorical import Categorical
 from credo.distributions.predictive import Predictive
 from credo.features.kernels.kernel import Kernel, check_mercer
-from credo.inference.margin.kernel_values import LinearValues, kernel_values
+from credo.inference.margin.kernel_values import KernelValues, LinearValues, kernel_values
 from credo.inference.margin.perceptron import row_order
 from credo.inference.margin.score_probability import ScoreSigmoid, coupled_probability
 from credo.inference.margin.support_vectors import (
@@ -214,7 +215,7 @@ class SupportVectorMachine(KnownOutcomes):
             With any other kernel, whose weights are of functions without end.
         """
         check_is_fitted(self)
-        values = kernel_values(self.kernel_, self.support_vectors_)
+        values = self._values()
         if not isinstance(values, LinearValues):
             raise AttributeError(
                 f"coef_ must be asked with a linear kernel; found {self.kernel_!r}. Read "
@@ -226,9 +227,15 @@ class SupportVectorMachine(KnownOutcomes):
         """Return sums over support vectors and intercepts, shape (n, p)."""
         check_is_fitted(self)
         x = np.asarray(validated(self, X, reset=False, dtype=np.float64))
-        values = kernel_values(self.kernel_, self.support_vectors_)
-        dual = np.ascontiguousarray(self.dual_coef_.T)
-        return np.asarray(values.sums(x, dual) + self.intercept_)
+        return np.asarray(self._values().sums(x, self.dual_coef_.T) + self.intercept_)
+
+    def _values(self) -> KernelValues:
+        """Return the kernel at the support vectors, made ready once for all predictions."""
+        kernel, x = self.kernel_, self.support_vectors_
+        kept = _VALUES.get(self)
+        if kept is None or kept[0] is not kernel or kept[1] is not x:
+            kept = _VALUES[self] = (kernel, x, kernel_values(kernel, x))
+        return kept[2]
 
     def _settings(self) -> SupportSettings:
         return SupportSettings(self.tolerance, bytes_of(self.cache))
@@ -282,6 +289,12 @@ class SupportVectorMachine(KnownOutcomes):
                 "tolerance, lower C, or standardize the columns.",
                 ConvergenceWarning,
             )
+
+
+_VALUES: WeakKeyDictionary[SupportVectorMachine, tuple[Kernel, Array, KernelValues]] = (
+    WeakKeyDictionary()
+)
+"""Kernels at the support vectors of machines in use, which are no part of what is stored."""
 
 
 class SupportVectorClassifier(SupportVectorMachine, ClassifierMixin, BaseEstimator):
@@ -480,11 +493,12 @@ class SupportVectorClassifier(SupportVectorMachine, ClassifierMixin, BaseEstimat
         self, rows: DistinctRows, kernels: list[Kernel], costs: list[float]
     ) -> tuple[HeldOutParts, Array] | None:
         """Choose by folds if there is a choice; return held-out scores of pairs if known."""
-        if len(kernels) * len(costs) == 1 and not self.probability:
+        is_choice = len(kernels) * len(costs) > 1
+        if not (is_choice or self.probability):
             return None
         parts = rows.held_out_parts(rows.outcome)
-        held_out = [self._held_out(rows, kernel, costs, parts) for kernel in kernels]
-        if len(kernels) * len(costs) == 1:
+        held_out = [self._held_out(rows, kernel, costs, parts, is_choice) for kernel in kernels]
+        if not is_choice:
             return parts, np.asarray(held_out[0][..., 0])
         k, outcome = len(self.classes_), rows.outcome[parts.row]
         is_right = [
@@ -499,25 +513,36 @@ class SupportVectorClassifier(SupportVectorMachine, ClassifierMixin, BaseEstimat
         return parts, np.asarray(held_out[best // len(costs)][..., best % len(costs)])
 
     def _held_out(
-        self, rows: DistinctRows, kernel: Kernel, costs: list[float], parts: HeldOutParts
+        self,
+        rows: DistinctRows,
+        kernel: Kernel,
+        costs: list[float],
+        parts: HeldOutParts,
+        is_choice: bool,
     ) -> Array:
-        """Return scores of pairs for parts that were not learned from, shape (n, p, m)."""
-        pairs = _pairs(len(self.classes_))
-        found = np.empty((len(parts.row), len(pairs), len(costs)))
+        """Return scores of pairs for parts that were not learned from, shape (n, p, m).
+
+        Where there is nothing to choose, only parts of the two classes have a score of a pair.
+        """
+        n_classes = len(self.classes_)
+        found = np.full((len(parts.row), len(_pairs(n_classes)), len(costs)), np.nan)
         factors = [1.0, *(cost / costs[0] for cost in costs[1:])]
 
         def learned(fold: int) -> None:
             test = parts.test(fold)
             kept, weight = parts.learned(fold)
-            for k, (a, b) in enumerate(pairs):
-                is_own = (rows.outcome[kept] == a) | (rows.outcome[kept] == b)
-                own = kept[is_own]
+            learned_of = _of_pairs(rows.outcome[kept], n_classes)
+            tested_of = _of_pairs(rows.outcome[parts.row[test]], n_classes)
+            for k, (a, b) in enumerate(_pairs(n_classes)):
+                place = learned_of(a, b)
+                own = kept[place]
                 sign = np.where(rows.outcome[own] == b, 1.0, -1.0)
                 problem = SupportProblem.of_classes(
-                    kernel, rows.x[own], sign, costs[0] * weight[is_own] * rows.factor[own]
+                    kernel, rows.x[own], sign, costs[0] * weight[place] * rows.factor[own]
                 )
                 path = support_path(problem, factors, self._settings())
-                found[test, k] = _said(problem, path, rows.x[parts.row[test]])
+                asked = test if is_choice else test[tested_of(a, b)]
+                found[asked, k] = _said(problem, path, rows.x[parts.row[asked]])
 
         side_by_side(learned, range(max(parts.n_folds, 1)))
         return found
@@ -531,8 +556,9 @@ class SupportVectorClassifier(SupportVectorMachine, ClassifierMixin, BaseEstimat
             return
         parts, scores = held_out
         outcome, sigmoids = rows.outcome[parts.row], []
+        places = _of_pairs(outcome, len(self.classes_))
         for k, (a, b) in enumerate(_pairs(len(self.classes_))):
-            own = (outcome == a) | (outcome == b)
+            own = places(a, b)
             factor = rows.factor[parts.row[own]]
             sigmoids.append(
                 ScoreSigmoid.of(scores[own, k], outcome[own] == b, parts.weight[own], factor)
@@ -765,12 +791,13 @@ def _said(problem: SupportProblem, path: Sequence[SupportSolution], x: Array) ->
 
 def _votes(scores: Array, n_classes: int) -> Array:
     """Return votes of pairs, and less than 1/3 of one by the sums of their scores."""
-    votes, sums = np.zeros((2, len(scores), n_classes))
-    for score, (a, b) in zip(scores.T, _pairs(n_classes), strict=True):
-        votes[:, b] += score > 0
-        votes[:, a] += score <= 0
-        sums[:, b] += score
-        sums[:, a] -= score
+    first, second = np.triu_indices(n_classes, 1)
+    sides = np.zeros((len(first), n_classes))
+    every = np.arange(len(first))
+    sides[every, first], sides[every, second] = -1.0, 1.0
+    # A pair that does not prefer its second class prefers its first, of K - 1 - k pairs.
+    votes = (scores > 0).astype(np.float64) @ sides + np.arange(n_classes)[::-1]
+    sums = scores @ sides
     return np.asarray(votes + sums / (3.0 * (np.abs(sums) + 1.0)))
 
 
@@ -809,6 +836,12 @@ def _results(
 
 def _pairs(n_classes: int) -> list[tuple[int, int]]:
     return list(combinations(range(n_classes), 2))
+
+
+def _of_pairs(codes: Array, n_classes: int) -> Callable[[int, int], Places]:
+    """Return what tells the places of two classes, in rising order."""
+    places = [np.flatnonzero(codes == k) for k in range(n_classes)]
+    return lambda a, b: np.sort(np.concatenate([places[a], places[b]]))
 
 
 def _several(setting: Any) -> list[Any]:
