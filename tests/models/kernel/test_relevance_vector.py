@@ -143,6 +143,18 @@ def test_the_evidence_chooses_among_kernels_given():
     assert_allclose(model.log_evidence_, alone.log_evidence_ - np.log(2), atol=1e-6)
 
 
+def test_kernels_in_an_array_are_those_in_a_list():
+    x = np.linspace(-2.0, 2.0, 30)[:, None]
+    y = np.sin(3.0 * x[:, 0]) + 0.05 * np.cos(np.arange(30.0) ** 2)
+    kernels = [Linear(), SquaredExponential(0.7)]
+    listed = RelevanceVectorRegressor(kernels).fit(x, y)
+    held = RelevanceVectorRegressor(np.array(kernels, dtype=object)).fit(x, y)
+    assert held.kernel_ == listed.kernel_ == kernels[1]
+    assert_allclose(held.log_evidence_, listed.log_evidence_)
+    alone = RelevanceVectorRegressor(np.array(kernels[1], dtype=object)).fit(x, y)
+    assert alone.kernel_ == kernels[1]
+
+
 def test_two_moons_need_few_vectors():
     x, y = make_moons(200, noise=0.15, random_state=0)
     new, truth = make_moons(400, noise=0.15, random_state=1)
