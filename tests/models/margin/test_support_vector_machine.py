@@ -283,6 +283,42 @@ def test_regression_refuses_a_negative_epsilon_and_an_infinite_cost():
         SupportVectorRegressor(C=np.inf).fit(X, NUMBER)
 
 
+@pytest.mark.parametrize("kind", [SupportVectorClassifier, SupportVectorRegressor])
+def test_a_cost_for_each_row_is_told_of_weights(kind):
+    with pytest.raises(ValueError, match="sample_weight of fit"):
+        kind(C=np.ones(len(LINE))).fit(LINE, SIDE)
+    with pytest.raises(ValueError, match="found 6, as many as rows, and equal ones"):
+        kind(C=[1.0, 2.0, 2.0, 1.0, 1.0, 3.0]).fit(LINE, SIDE)
+    assert kind(C=(0.1, 0.2, 0.5, 1.0, 2.0, 5.0)).fit(LINE, SIDE).C_ in (0.1, 0.2, 0.5, 1, 2, 5)
+    assert kind(C=np.array(2.0)).fit(LINE, SIDE).C_ == 2.0
+    assert kind(C=[3.0]).fit(LINE[:1].repeat(2, axis=0) * [[1.0], [2.0]], [0, 1]).C_ == 3.0
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1e-160, 1e100])
+def test_the_usual_kernel_is_in_units_of_columns_of_any_size(unit):
+    model = SupportVectorClassifier().fit(X, Y)
+    other = SupportVectorClassifier().fit(X * unit, Y)
+    expected = np.array(model.kernel_.length_scale) * unit
+    assert_allclose(other.kernel_.length_scale, expected)
+    assert_allclose(other.decision_function(X * unit), model.decision_function(X), atol=1e-2)
+
+
+def test_a_standard_deviation_needs_probabilities():
+    model = SupportVectorRegressor().fit(X, NUMBER)
+    with pytest.raises(ValueError, match="Pass probability=True and fit again"):
+        model.predict(X, return_std=True)
+
+
+def test_kernels_in_an_array_are_those_in_a_list():
+    kernels = [Matern52(2.0), Linear()]
+    listed = SupportVectorClassifier(kernels).fit(Z, Y)
+    held = SupportVectorClassifier(np.array(kernels, dtype=object)).fit(Z, Y)
+    assert held.kernel_ == listed.kernel_
+    assert (
+        SupportVectorClassifier(np.array(Linear(), dtype=object)).fit(Z, Y).kernel_ == Linear()
+    )
+
+
 def test_bad_data_are_refused():
     with pytest.raises(ValueError, match="at least 2 classes"):
         SupportVectorClassifier().fit(X, np.zeros(120, dtype=int))

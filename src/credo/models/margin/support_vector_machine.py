@@ -407,6 +407,7 @@ class SupportVectorClassifier(SupportVectorMachine, ClassifierMixin, BaseEstimat
         self._check_shared()
         costs = _costs(self.C, "or np.inf for a hard margin.")
         rows = first_labeled_rows(self, X, y, sample_weight)
+        _require_no_cost_of_rows(self.C, len(rows.x))
         weight = weighted_by_class(self.class_weight, self.classes_, rows.code, rows.weight)
         total, own = (
             np.bincount(rows.code, part, minlength=len(self.classes_)).astype(np.float64)
@@ -675,6 +676,7 @@ class SupportVectorRegressor(SupportVectorMachine, RegressorMixin, BaseEstimator
             )
         widths = _epsilons(self.epsilon)
         x, outcome = validated(self, X, y, dtype=np.float64, y_numeric=True)
+        _require_no_cost_of_rows(self.C, len(x))
         weight = row_weight(sample_weight, x)
         rows = DistinctRows.of(x, outcome.astype(np.float64), weight)
         kernels = self._kernels(rows, x, weight)
@@ -703,6 +705,12 @@ class SupportVectorRegressor(SupportVectorMachine, RegressorMixin, BaseEstimator
         return_std
             Whether to return the standard deviation of the noise as well.
         """
+        if return_std and not self.probability:
+            raise ValueError(
+                "probability must be True for standard deviations; found "
+                f"{quote(self.probability)}. Pass probability=True and fit again, or "
+                "return_std=False."
+            )
         mean = np.asarray(self._scores(X)[:, 0])
         return (mean, self.predict_dist(X).std()) if return_std else mean
 
@@ -846,7 +854,9 @@ def _of_pairs(codes: Array, n_classes: int) -> Callable[[int, int], Places]:
 
 def _several(setting: Any) -> list[Any]:
     """Return the values of a setting, one or several."""
-    return list(setting) if isinstance(setting, list | tuple | np.ndarray) else [setting]
+    if isinstance(setting, np.ndarray):
+        return list(np.atleast_1d(setting))
+    return list(setting) if isinstance(setting, list | tuple) else [setting]
 
 
 def _costs(setting: Any, advice: str) -> list[float]:
@@ -861,6 +871,17 @@ def _costs(setting: Any, advice: str) -> list[float]:
             "or np.inf alone."
         )
     return costs
+
+
+def _require_no_cost_of_rows(setting: Any, n_rows: int) -> None:
+    """Refuse as many C as rows if some are equal: they are meant for rows, not to choose."""
+    n_costs = len(_several(setting))
+    if n_costs == n_rows > 1 and len(_costs(setting, "")) < n_rows:
+        raise ValueError(
+            f"several C must differ, for folds to choose among them; found {n_costs}, as many "
+            "as rows, and equal ones. Pass one C, and what multiplies it for each row as "
+            "sample_weight of fit."
+        )
 
 
 def _epsilons(setting: Any) -> list[float]:
@@ -896,11 +917,13 @@ def _placed(kernel: Kernel | None, x: Array, weight: Array) -> Kernel:
     """Return the kernel, or a squared exponential in the units of the columns."""
     if kernel is not None:
         return kernel
+    # Squares of small numbers underflow; powers of two as units round nothing.
+    unit = np.ldexp(1.0, np.frexp(np.abs(x).max(axis=0))[1])
     share = weight / weight.sum()
-    center = share @ x
-    variance = share @ np.square(x - center)
+    center = share @ (x / unit)
+    variance = share @ np.square(x / unit - center)
     n_varying = int(np.count_nonzero(~is_constant(center, np.sqrt(variance))))
-    spread = np.sqrt(usual_variance(center, variance))
+    spread = unit * np.sqrt(usual_variance(center, variance))
     scales = spread * (0.5 * max(n_varying, 1)) ** 0.5
     return features.SquaredExponential(tuple(scales.tolist()))
 
