@@ -1,5 +1,6 @@
 import copy
 import dataclasses
+import re
 from html import unescape
 
 import numpy as np
@@ -392,7 +393,7 @@ def test_no_logistic_candidate_but_the_linear_one_has_too_many_weights():
                 n_terms = model.basis.place(X).n_columns(d)
                 assert n_terms <= n
                 assert (n_terms + 1) * (n_classes - 1) <= MAX_PARAMETERS
-        left_out = [note.split(" was")[0] for note in slate.notes]
+        left_out = [re.split(" was | were ", note)[0] for note in slate.notes]
         assert {"linear", "baseline"} & set(left_out) == set()
         assert left_out
 
@@ -442,7 +443,29 @@ def test_fifty_classes_leave_out_every_curved_logistic_candidate_with_a_note():
     names = [name for name, _ in slate.candidates]
     assert "linear" in names
     assert {"spline", "radial"}.isdisjoint(names)
-    assert [note.split(" was")[0] for note in slate.notes] == ["spline", "radial", "process"]
+    assert [re.split(" was | were ", note)[0] for note in slate.notes] == [
+        "spline",
+        "radial",
+        "support vectors",
+        "relevance vectors",
+        "process",
+    ]
+
+
+def test_vectors_are_left_out_with_a_note_beyond_their_rows():
+    X = RNG.normal(size=(1001, 2))
+    assert class_slate(X[:150], 3).notes == ()
+    assert class_slate(X[:300], 2).notes == ()
+    (note,) = class_slate(X[:301], 2).notes
+    assert note == (
+        "relevance vectors were left out: 301 training rows are more than the 300 on which it "
+        "takes seconds."
+    )
+    notes = class_slate(X[:501], 3).notes
+    assert notes[0].startswith("support vectors were left out: 501 training rows are more than")
+    assert "the 500 on" in notes[0]
+    assert "the 150 on" in notes[1]
+    assert not any("vectors" in note for note in class_slate(X, 2, is_fast=True).notes)
 
 
 def test_the_linear_candidate_is_left_out_where_its_weights_pass_the_limit():
@@ -455,15 +478,16 @@ def test_the_linear_candidate_is_left_out_where_its_weights_pass_the_limit():
         "linear was left out: 50 classes and 30 columns make 1,519 weights or more, too many "
         "to fit in reasonable time."
     )
-    left_out = [note.split(" was")[0] for note in above.notes]
-    assert left_out == ["linear", "spline", "radial", "process"]
+    left_out = [re.split(" was | were ", note)[0] for note in above.notes]
+    vectors = ["support vectors", "relevance vectors"]
+    assert left_out == ["linear", "spline", "radial", *vectors, "process"]
 
 
 def test_a_wide_table_keeps_the_linear_candidate_and_says_that_both_gaussians_are_left_out():
     slate = class_slate(RNG.normal(size=(60, 2000)), 2)
     names = [name for name, _ in slate.candidates]
     assert "linear" in names
-    left_out = [note.split(" was")[0] for note in slate.notes]
+    left_out = [re.split(" was | were ", note)[0] for note in slate.notes]
     assert {"tied gaussian", "gaussian"} <= set(left_out)
     assert set(names) | set(left_out) == set(CLASS_MEANINGS)
 

@@ -246,8 +246,8 @@ def class_slate(
 
     Those that differ from a simpler one only in a basis that says no more about these inputs
     are left out with a note, and so are those with more weights than rows or than
-    `MAX_PARAMETERS` (linear: `MAX_LINEAR_PARAMETERS`), intercepts included, and densities in
-    more dimensions than that.
+    `MAX_PARAMETERS` (linear: `MAX_LINEAR_PARAMETERS`), intercepts included, densities in
+    more dimensions than that, and what takes long on so many rows.
 
     Parameters
     ----------
@@ -276,13 +276,14 @@ def class_slate(
     found.append(("boosting", AdaBoost()))
     if is_fast:
         return Slate(tuple(found), tuple(notes))
-    if len(rows) * (n_classes - 1) <= MAX_SUPPORT_ROWS:
-        found.append((SUPPORT, SupportVectorClassifier(probability=True)))
-    n_distinct, n_most = len(distinct_rows(rows)), len(rows) * (n_classes - 1)
-    if RELEVANCE_ROWS[0] <= n_distinct and n_most <= RELEVANCE_ROWS[1]:
-        found.append((RELEVANCE, RelevanceVectorClassifier()))
-    process = class_process_slate(rows, n_classes)
-    return Slate((*found, *process.candidates), (*notes, *process.notes))
+    n_rows, n_free = len(rows), max(n_classes - 1, 1)
+    support = Slate(((SUPPORT, SupportVectorClassifier(probability=True)),), ())
+    slow = [support.within(n_rows, MAX_SUPPORT_ROWS // n_free)]
+    if len(distinct_rows(rows)) >= RELEVANCE_ROWS[0]:
+        relevance = Slate(((RELEVANCE, RelevanceVectorClassifier()),), ())
+        slow.append(relevance.within(n_rows, RELEVANCE_ROWS[1] // n_free))
+    slow.append(class_process_slate(rows, n_classes))
+    return Slate(tuple(found), tuple(notes)).joined(slow)
 
 
 def bayes_kinds(preparation: TablePreparation) -> dict[str, str] | None:

@@ -265,7 +265,8 @@ def regression_slate(X: ArrayLike, is_fast: bool = False, y: ArrayLike | None = 
     process where that takes seconds, unless it is to be fast. The constant and
     the linear one are always there; one with more terms than rows, or than `MAX_TERMS`, is
     left out with a note, and so is one that can say no more and no less about these inputs
-    than a simpler one: twice the same candidate would have twice its probability.
+    than a simpler one: twice the same candidate would have twice its probability; and so is
+    what takes long on so many rows.
 
     Machines of support and of relevance vectors are judged by folds and test rows only. The
     former need outcomes ``y``, in whose units their settings are.
@@ -288,23 +289,25 @@ def regression_slate(X: ArrayLike, is_fast: bool = False, y: ArrayLike | None = 
     if is_fast:
         return Slate(candidates, tuple(notes))
     n_distinct, n_rows = len(distinct_rows(rows)), len(rows)
-    vectors: list[tuple[str, Any]] = []
-    if SUPPORT_ROWS[0] <= n_distinct and n_rows <= SUPPORT_ROWS[1] and y is not None:
-        vectors += _support(np.asarray(y))
-    if RELEVANCE_ROWS[0] <= n_distinct and n_rows <= RELEVANCE_ROWS[1]:
-        vectors.append((RELEVANCE, RelevanceVectorRegressor()))
-    processes = process_slate(rows)
-    return Slate((*candidates, *vectors, *processes.candidates), (*notes, *processes.notes))
+    slow: list[Slate] = []
+    if n_distinct >= SUPPORT_ROWS[0] and y is not None:
+        slow.append(_support(np.asarray(y)).within(n_rows, SUPPORT_ROWS[1]))
+    if n_distinct >= RELEVANCE_ROWS[0]:
+        relevance = Slate(((RELEVANCE, RelevanceVectorRegressor()),), ())
+        slow.append(relevance.within(n_rows, RELEVANCE_ROWS[1]))
+    slow.append(process_slate(rows))
+    return Slate(candidates, tuple(notes)).joined(slow)
 
 
-def _support(y: Array) -> list[tuple[str, Any]]:
+def _support(y: Array) -> Slate:
     """Return the machine whose costs and width suit the spread of outcomes, if they vary."""
     unit = float(np.std(y))
     if not unit > 0:
-        return []
+        return Slate((), ())
     costs = tuple(float(f"{factor * unit:.2g}") for factor in SUPPORT_COSTS)
     width = float(f"{SUPPORT_WIDTH * unit:.2g}")
-    return [(SUPPORT, SupportVectorRegressor(C=costs, epsilon=width, probability=True))]
+    machine = SupportVectorRegressor(C=costs, epsilon=width, probability=True)
+    return Slate(((SUPPORT, machine),), ())
 
 
 class Training(NamedTuple):

@@ -9,7 +9,12 @@ from credo.distributions.gamma import Gamma
 from credo.families.linear import LinearStatistics, Rows
 from credo.families.ridge import Spectrum, log_evidence
 from credo.inference.engine.engine import run
-from credo.inference.linear.automatic_relevance import RelevanceDetermination, RelevanceProblem
+from credo.inference.linear.automatic_relevance import (
+    RelevanceDetermination,
+    RelevanceProblem,
+    penalized_solution,
+    shrunk_log_det,
+)
 from credo.inference.linear.precision_learning import EvidenceMaximization, PrecisionProblem
 
 RNG = np.random.default_rng(0)
@@ -100,3 +105,13 @@ def test_ratio_at_the_maximum_of_one_column_is_the_shared_one():
     case = problem(X[:, :1], Y)
     found = run(RelevanceDetermination(tolerance=1e-12), case)
     assert_allclose(found.state.ratio, case.shared.ratio, rtol=1e-5)
+
+
+def test_the_solution_follows_the_unit_of_the_columns_though_products_underflow():
+    gram, cross, ratio = np.array([[2.0, 0.5], [0.5, 1.0]]), np.array([1.0, -2.0]), np.ones(2)
+    spread, weights = penalized_solution(gram, cross, ratio)
+    tiny = 1e-200
+    small_spread, same_weights = penalized_solution(tiny * gram, tiny * cross, tiny * ratio)
+    assert_allclose(small_spread * tiny, spread)
+    assert_allclose(same_weights, weights)
+    assert_allclose(shrunk_log_det(tiny * gram, tiny * ratio), shrunk_log_det(gram, ratio))

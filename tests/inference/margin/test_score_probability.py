@@ -1,3 +1,5 @@
+import tracemalloc
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -81,3 +83,16 @@ def test_pairs_of_one_distribution_give_it_back():
     assert_allclose(coupled_probability(p[:, b] / (p[:, a] + p[:, b]), 3), p)
     sure = coupled_probability(np.array([[0.0, 0.0, 1.0]]), 3)
     assert_allclose(sure, [[1.0, 0.0, 0.0]], atol=1e-6)
+
+
+def test_rows_are_coupled_a_few_at_a_time_and_each_as_if_alone():
+    n_classes = 50
+    second = np.random.default_rng(0).uniform(size=(600, n_classes * (n_classes - 1) // 2))
+    tracemalloc.start()
+    found = coupled_probability(second, n_classes)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    # Two numbers for each pair of classes and row would be 24 MB.
+    assert most < 10e6
+    assert_allclose(found[550], coupled_probability(second[550:551], n_classes)[0])
+    assert coupled_probability(second[:0], n_classes).shape == (0, n_classes)

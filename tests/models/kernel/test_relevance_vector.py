@@ -143,6 +143,18 @@ def test_the_evidence_chooses_among_kernels_given():
     assert_allclose(model.log_evidence_, alone.log_evidence_ - np.log(2), atol=1e-6)
 
 
+def test_kernels_in_an_array_are_those_in_a_list():
+    x = np.linspace(-2.0, 2.0, 30)[:, None]
+    y = np.sin(3.0 * x[:, 0]) + 0.05 * np.cos(np.arange(30.0) ** 2)
+    kernels = [Linear(), SquaredExponential(0.7)]
+    listed = RelevanceVectorRegressor(kernels).fit(x, y)
+    held = RelevanceVectorRegressor(np.array(kernels, dtype=object)).fit(x, y)
+    assert held.kernel_ == listed.kernel_ == kernels[1]
+    assert_allclose(held.log_evidence_, listed.log_evidence_)
+    alone = RelevanceVectorRegressor(np.array(kernels[1], dtype=object)).fit(x, y)
+    assert alone.kernel_ == kernels[1]
+
+
 def test_two_moons_need_few_vectors():
     x, y = make_moons(200, noise=0.15, random_state=0)
     new, truth = make_moons(400, noise=0.15, random_state=1)
@@ -155,6 +167,18 @@ def test_two_moons_need_few_vectors():
     odds = model.decision_function(new)
     assert np.all(np.sign(odds) == np.sign(scores))
     assert np.all(np.abs(odds) <= np.abs(scores) + 1e-9)
+
+
+def test_classes_of_which_the_machine_is_sure_leave_precisions_above_zero():
+    rng = np.random.default_rng(0)
+    rng.normal(size=600)
+    X = rng.normal(size=(80, 2))
+    y = np.digitize(X[:, 0], np.linspace(-1.5, 1.5, 9))
+    model = RelevanceVectorClassifier().fit(X, y)
+    assert (model.weight_precision_ > 0).all()
+    assert np.isfinite(model.log_evidence_)
+    assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
+    assert (model.predict(X) == y).mean() > 0.9
 
 
 def test_several_classes_are_one_model_whose_classes_are_alike():

@@ -1,3 +1,5 @@
+from itertools import combinations
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -139,6 +141,52 @@ def test_several_classes_vote_two_by_two_as_in_scikit_learn():
     assert model.pairs()["second"].tolist() == ["b", "c", "c"]
 
 
+def test_votes_are_counted_pair_by_pair():
+    scores = np.random.default_rng(0).normal(size=(40, 21)).round(1)
+    votes, sums = np.zeros((2, 40, 7))
+    for score, (a, b) in zip(scores.T, combinations(range(7), 2), strict=True):
+        for row in range(40):
+            votes[row, b if score[row] > 0 else a] += 1
+        sums[:, b] += score
+        sums[:, a] -= score
+    assert_allclose(module._votes(scores, 7), votes + sums / (3 * (np.abs(sums) + 1)))
+
+
+def test_support_vectors_are_made_ready_once_for_all_predictions(monkeypatch):
+    made = []
+
+    def counted(kernel, x, usual=module.kernel_values):
+        made.append(len(x))
+        return usual(kernel, x)
+
+    model = SupportVectorClassifier().fit(X, THREE)
+    before = set(vars(model))
+    monkeypatch.setattr(module, "kernel_values", counted)
+    first = model.predict(X)
+    assert_array_equal(model.predict(X), first)
+    assert made == [len(model.support_)]
+    assert set(vars(model)) == before
+    model.fit(X[:60], Y[:60])
+    again = SupportVectorClassifier().fit(X[:60], Y[:60])
+    assert_allclose(model.decision_function(X), again.decision_function(X))
+
+
+def test_without_a_choice_a_pair_is_asked_about_its_own_classes_alone(monkeypatch):
+    asked = []
+
+    def counted(problem, path, x, usual=module._said):
+        asked.append(len(x))
+        return usual(problem, path, x)
+
+    monkeypatch.setattr(module, "_said", counted)
+    SupportVectorClassifier(probability=True).fit(X, THREE)
+    # Every row is held out once, and is in two of the three pairs.
+    assert sum(asked) == 2 * len(X)
+    asked.clear()
+    SupportVectorClassifier(C=(1.0, 2.0)).fit(X, THREE)
+    assert sum(asked) == 3 * len(X)
+
+
 def test_weights_multiply_the_cost_as_in_scikit_learn():
     weight = RNG.uniform(0.2, 3.0, size=120)
     factors = {"yes": 3.0, "no": 0.5}
@@ -242,6 +290,42 @@ def test_regression_refuses_a_negative_epsilon_and_an_infinite_cost():
         SupportVectorRegressor(epsilon=-0.1).fit(X, NUMBER)
     with pytest.raises(ValueError, match="C must be finite for regression"):
         SupportVectorRegressor(C=np.inf).fit(X, NUMBER)
+
+
+@pytest.mark.parametrize("kind", [SupportVectorClassifier, SupportVectorRegressor])
+def test_a_cost_for_each_row_is_told_of_weights(kind):
+    with pytest.raises(ValueError, match="sample_weight of fit"):
+        kind(C=np.ones(len(LINE))).fit(LINE, SIDE)
+    with pytest.raises(ValueError, match="found 6, as many as rows, and equal ones"):
+        kind(C=[1.0, 2.0, 2.0, 1.0, 1.0, 3.0]).fit(LINE, SIDE)
+    assert kind(C=(0.1, 0.2, 0.5, 1.0, 2.0, 5.0)).fit(LINE, SIDE).C_ in (0.1, 0.2, 0.5, 1, 2, 5)
+    assert kind(C=np.array(2.0)).fit(LINE, SIDE).C_ == 2.0
+    assert kind(C=[3.0]).fit(LINE[:1].repeat(2, axis=0) * [[1.0], [2.0]], [0, 1]).C_ == 3.0
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1e-160, 1e100])
+def test_the_usual_kernel_is_in_units_of_columns_of_any_size(unit):
+    model = SupportVectorClassifier().fit(X, Y)
+    other = SupportVectorClassifier().fit(X * unit, Y)
+    expected = np.array(model.kernel_.length_scale) * unit
+    assert_allclose(other.kernel_.length_scale, expected)
+    assert_allclose(other.decision_function(X * unit), model.decision_function(X), atol=1e-2)
+
+
+def test_a_standard_deviation_needs_probabilities():
+    model = SupportVectorRegressor().fit(X, NUMBER)
+    with pytest.raises(ValueError, match="Pass probability=True and fit again"):
+        model.predict(X, return_std=True)
+
+
+def test_kernels_in_an_array_are_those_in_a_list():
+    kernels = [Matern52(2.0), Linear()]
+    listed = SupportVectorClassifier(kernels).fit(Z, Y)
+    held = SupportVectorClassifier(np.array(kernels, dtype=object)).fit(Z, Y)
+    assert held.kernel_ == listed.kernel_
+    assert (
+        SupportVectorClassifier(np.array(Linear(), dtype=object)).fit(Z, Y).kernel_ == Linear()
+    )
 
 
 def test_bad_data_are_refused():

@@ -228,8 +228,8 @@ def test_the_residual_is_zero_at_the_optimum_and_only_there(seed):
     [
         ([0.5, 0.5], 0.0, 0.0, "stationarity", 1.0),
         ([0.5, 0.7], -1.0, 0.0, "equality", 0.2),
-        ([1.5, -0.5], 0.0, 0.0, "inequality", 0.5),
-        ([0.0, 1.0], 0.0, -0.4, "dual", 0.4),
+        ([1.5, -0.5], 0.0, 0.0, "inequality", 1 / 3),
+        ([0.0, 1.0], 0.0, -0.4, "dual", 0.2),
         ([0.5, 0.5], -1.0, 0.8, "complementarity", 0.4),
     ],
 )
@@ -241,6 +241,95 @@ def test_each_part_of_the_residual_is_its_condition(x, equality, inequality, par
     assert_allclose(getattr(problem.kkt_residual(x, held), part), size)
     optimal = problem.kkt_residual([0.5, 0.5], Multipliers(-np.ones(1), np.zeros(1)))
     assert optimal.largest == 0
+
+
+def in_other_units(function, length, size):
+    """A function of x in another unit of length, in another unit of its value."""
+    return SmoothFunction(
+        lambda x: size * function.value(x / length),
+        lambda x: size / length * np.asarray(function.gradient(x / length)),
+    )
+
+
+UNITS = pytest.mark.parametrize(
+    ("length", "value", "held"),
+    [
+        (1.0, 1e-9, 1.0),
+        (1.0, 1e9, 1.0),
+        (1.0, 1.0, 1e-6),
+        (1.0, 1.0, 1e6),
+        (1e-6, 1.0, 1.0),
+        (1e6, 1.0, 1.0),
+        (1e6, 1e-9, 1e6),
+        (1e-6, 1e9, 1e-6),
+    ],
+)
+AT_MOST_ONE = ConstrainedProblem(
+    quadratic(np.eye(1), [-6.0], 9.0), inequalities=[linear([1.0], -1.0)]
+)
+
+
+@UNITS
+@pytest.mark.parametrize("is_start_scaled", [True, False])
+def test_stationary_points_do_not_depend_on_units(length, value, held, is_start_scaled):
+    problem = ConstrainedProblem(
+        in_other_units(ON_A_CIRCLE.objective, length, value),
+        [in_other_units(CIRCLE, length, held)],
+    )
+    begins = np.array([[1.0, 0.0], [-1.0, 0.0]]) * (length if is_start_scaled else 1.0)
+    least, most = stationary_points(problem, begins)
+    assert (least.kind, most.kind) == ("minimum", "maximum")
+    assert_allclose(least.x / length, -ROOT_HALF, rtol=1e-9)
+    assert_allclose(most.x / length, ROOT_HALF, rtol=1e-9)
+    assert_allclose(least.value, -(2**0.5) * value, rtol=1e-9)
+    assert_allclose(least.multipliers.equality * held / value, ROOT_HALF, rtol=1e-9)
+    assert_allclose(least.curvature * length**2 / value, 2**0.5, rtol=1e-6)
+
+
+@UNITS
+def test_a_start_is_no_minimum_in_any_unit(length, value, held):
+    problem = ConstrainedProblem(
+        in_other_units(AT_MOST_ONE.objective, length, value),
+        inequalities=[in_other_units(AT_MOST_ONE.inequalities[0], length, held)],
+    )
+    (point,) = stationary_points(problem, [[0.0], [0.5 * length]])
+    assert point.kind == "minimum"
+    assert_allclose(point.x, length)
+    assert_allclose(point.multipliers.inequality * held / value, 4.0)
+    dual = dual_maximum(problem, [0.0])
+    assert_allclose([*dual.x / length, dual.value / value], [1.0, 4.0], rtol=1e-6)
+    assert abs(dual.gap) < 1e-6 * value
+
+
+@UNITS
+def test_the_residual_does_not_depend_on_units(length, value, held):
+    def residual(length, value, held):
+        problem = ConstrainedProblem(
+            in_other_units(ON_A_LINE.objective, length, value),
+            [in_other_units(ON_A_LINE.equalities[0], length, held)],
+            [in_other_units(CIRCLE, length, held)],
+        )
+        multipliers = Multipliers(np.array([0.3]), np.array([-0.2]))
+        there = Multipliers(
+            multipliers.equality * value / held, multipliers.inequality * value / held
+        )
+        return problem.kkt_residual(length * np.array([0.5, 1.2]), there)
+
+    assert_allclose(residual(length, value, held), residual(1.0, 1.0, 1.0), rtol=1e-6)
+    assert AT_MOST_ONE.kkt_residual([0.0], Multipliers(inequality=np.zeros(1))).largest == 1.0
+
+
+def test_a_minimum_at_zero_is_found_where_every_derivative_up_to_the_third_is_zero():
+    problem = ConstrainedProblem(
+        SmoothFunction(lambda x: np.sum(x**4), lambda x: 4 * x**3, lambda x: np.diag(12 * x**2))
+    )
+    (point,) = stationary_points(problem, [[1.0, 2.0], [-3.0, 1e-3]])
+    assert_allclose(point.x, 0.0, atol=1e-12)
+
+
+def test_where_a_function_only_falls_there_is_no_stationary_point():
+    falling = SmoothFunction(lambda x: np.exp(-x[0]), lambda x: -np.exp(-x))
+    assert stationary_points(ConstrainedProblem(falling), [[0.0], [5.0]]) == ()
 
 
 @settings(max_examples=25, deadline=None)

@@ -28,7 +28,7 @@ def test_many_rows_and_few_columns_meet_every_candidate():
         "spline + radial",
         "process",
     ]
-    assert slate.notes == ()
+    assert [note.split(" were")[0] for note in slate.notes] == ["relevance vectors"]
 
 
 def test_no_candidate_but_the_linear_one_has_more_terms_than_rows_or_than_the_limit():
@@ -39,6 +39,17 @@ def test_no_candidate_but_the_linear_one_has_more_terms_than_rows_or_than_the_li
             if name != "linear":
                 assert estimator.basis.place(X).n_columns(d) <= min(n, MAX_TERMS)
         assert len(slate.candidates) + len(slate.notes) == 8
+
+
+def test_vectors_are_left_out_with_a_note_beyond_their_rows():
+    X = RNG.normal(size=(1001, 1))
+    assert not any("vectors" in note for note in regression_slate(X[:300], y=X[:300, 0]).notes)
+    notes = regression_slate(X, y=X[:, 0]).notes
+    assert [note for note in notes if "vectors" in note] == [
+        f"{name} vectors were left out: 1,001 training rows are more than the {most} on which "
+        "it takes seconds."
+        for name, most in (("support", "1,000"), ("relevance", "300"))
+    ]
 
 
 def test_a_candidate_left_out_is_named_with_its_number_of_terms():

@@ -7,6 +7,9 @@ from credo.numerics.array import Array
 
 __all__ = ["relevance_sweep"]
 
+LEAST_SHARE = 1e-8
+"""Least ratio, as a share of what the column adds; far below, it would underflow to zero."""
+
 
 @compiled(fastmath={"reassoc", "contract"})
 def relevance_sweep(
@@ -94,9 +97,9 @@ def _best_ratio(s: float, q: float, without: float, n: float, known_precision: f
         pull = known_precision * q * q
         if pull <= s:
             return np.inf
-        return s * s / (pull - s)
+        return max(s * s / (pull - s), LEAST_SHARE * s)
     pull = n * q * q - s * without
     if pull <= 0.0 or n <= 1.0:
         return np.inf
     best = s * q * q * (n - 1.0) / pull - s
-    return max(best, 1e-8 * s)
+    return max(best, LEAST_SHARE * s)

@@ -322,7 +322,7 @@ def penalized_solution(gram: Array, cross: Array, ratio: Array) -> tuple[Array, 
     used = np.flatnonzero(np.isfinite(ratio))
     spread, weights = np.zeros_like(gram), np.zeros(len(gram))
     # In units of the prior no eigenvalue is below one, however alike the columns are.
-    root = np.sqrt(np.outer(ratio[used], ratio[used]))
+    root = _roots(ratio[used])
     inverse = np.linalg.inv(gram[np.ix_(used, used)] / root + np.eye(len(used))) / root
     spread[np.ix_(used, used)] = 0.5 * (inverse + inverse.T)
     weights[used] = spread[np.ix_(used, used)] @ cross[used]
@@ -332,8 +332,14 @@ def penalized_solution(gram: Array, cross: Array, ratio: Array) -> tuple[Array, 
 def shrunk_log_det(gram: Array, ratio: Array) -> float:
     """Return half the log determinant of ``1 + gram / ratio``, the cost of columns."""
     used = np.flatnonzero(np.isfinite(ratio))
-    shrunk = gram[np.ix_(used, used)] / np.sqrt(np.outer(ratio[used], ratio[used]))
+    shrunk = gram[np.ix_(used, used)] / _roots(ratio[used])
     return 0.5 * float(np.linalg.slogdet(shrunk + np.eye(len(used)))[1])
+
+
+def _roots(ratio: Array) -> Array:
+    """Return the roots of products of ratios; the products themselves may underflow."""
+    root = np.sqrt(ratio)
+    return np.multiply.outer(root, root)
 
 
 def _solve(

@@ -21,6 +21,9 @@ LEAST_SLOPE = 1e-3
 
 MOST_STEPS, SMALLEST_STEP = 100, 1e-10
 
+NUMBERS_AT_ONCE = 1 << 17
+"""Numbers in the systems of several rows that are solved together."""
+
 NEVER_SURE = 1e-7
 """Probability that a pair leaves to the other class at least, so that coupling is possible."""
 
@@ -118,6 +121,15 @@ def coupled_probability(second: Array, n_classes: int) -> Array:
     >>> coupled_probability(pairs, 3).round(6)
     array([[0.5, 0.3, 0.2]])
     """
+    rows = max(NUMBERS_AT_ONCE // (n_classes + 1) ** 2, 1)
+    found = np.empty((len(second), n_classes))
+    for start in range(0, len(second), rows):
+        found[start : start + rows] = _coupled(second[start : start + rows], n_classes)
+    return found
+
+
+def _coupled(second: Array, n_classes: int) -> Array:
+    """Return coupled probabilities of some rows, whose systems are in memory at once."""
     first_of, second_of = np.triu_indices(n_classes, 1)
     inner = np.clip(second, NEVER_SURE, 1.0 - NEVER_SURE)
     other = np.zeros((len(second), n_classes, n_classes))

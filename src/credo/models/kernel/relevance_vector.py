@@ -345,7 +345,7 @@ def _settled(model: M) -> M:
 
 
 def _check_settings(kernel: Any, n_candidates: Any) -> None:
-    kernels = kernel if isinstance(kernel, list | tuple) else [kernel]
+    kernels = _several(kernel)
     is_known = len(kernels) > 0 and all(isinstance(one, Kernel) for one in kernels)
     if kernel is not None and not is_known:
         raise TypeError(
@@ -354,6 +354,13 @@ def _check_settings(kernel: Any, n_candidates: Any) -> None:
         )
     if n_candidates is not None:
         require_count("n_candidates", n_candidates)
+
+
+def _several(kernel: Any) -> list[Any]:
+    """Return the kernels of a setting, one or several."""
+    if isinstance(kernel, np.ndarray):
+        return list(np.atleast_1d(kernel))
+    return list(kernel) if isinstance(kernel, list | tuple) else [kernel]
 
 
 def _require_enough(weight: Array) -> None:
@@ -370,7 +377,7 @@ def _kernels(kernel: KernelSetting, x: Array) -> tuple[Kernel, ...]:
     if isinstance(kernel, Kernel):
         return (kernel,)
     if kernel is not None:
-        return tuple(kernel)
+        return tuple(_several(kernel))
     rows = distinct_rows(x)
     spread = column_spread(rows, 0.0)
     width = np.where(spread > 0, spread * np.sqrt(np.count_nonzero(spread)), 1.0)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from numbers import Real
 from typing import Annotated, Any, Self
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import pandas as pd
@@ -20,7 +21,7 @@ from credo import features
 from credo.distributions.categorical import Categorical
 from credo.distributions.predictive import Predictive
 from credo.features.kernels.kernel import Kernel, check_mercer
-from credo.inference.margin.kernel_values import LinearValues, kernel_values
+from credo.inference.margin.kernel_values import KernelValues, LinearValues, kernel_values
 from credo.inference.margin.perceptron import row_order
 from credo.inference.margin.score_probability import ScoreSigmoid, coupled_probability
 from credo.inference.margin.support_vectors import (
@@ -221,7 +222,7 @@ class SupportVectorMachine(KnownOutcomes):
             With any other kernel, whose weights are of functions without end.
         """
         check_is_fitted(self)
-        values = kernel_values(self.kernel_, self.support_vectors_)
+        values = self._values()
         if not isinstance(values, LinearValues):
             raise AttributeError(
                 f"coef_ must be asked with a linear kernel; found {self.kernel_!r}. Read "
@@ -233,9 +234,15 @@ class SupportVectorMachine(KnownOutcomes):
         """Return sums over support vectors and intercepts, shape (n, p)."""
         check_is_fitted(self)
         x = np.asarray(validated(self, X, reset=False, dtype=np.float64))
-        values = kernel_values(self.kernel_, self.support_vectors_)
-        dual = np.ascontiguousarray(self.dual_coef_.T)
-        return np.asarray(values.sums(x, dual) + self.intercept_)
+        return np.asarray(self._values().sums(x, self.dual_coef_.T) + self.intercept_)
+
+    def _values(self) -> KernelValues:
+        """Return the kernel at the support vectors, made ready once for all predictions."""
+        kernel, x = self.kernel_, self.support_vectors_
+        kept = _VALUES.get(self)
+        if kept is None or kept[0] is not kernel or kept[1] is not x:
+            kept = _VALUES[self] = (kernel, x, kernel_values(kernel, x))
+        return kept[2]
 
     def _settings(self) -> SupportSettings:
         return SupportSettings(self.tolerance, bytes_of(self.cache))
@@ -289,6 +296,12 @@ class SupportVectorMachine(KnownOutcomes):
                 "tolerance, lower C, or standardize the columns.",
                 ConvergenceWarning,
             )
+
+
+_VALUES: WeakKeyDictionary[SupportVectorMachine, tuple[Kernel, Array, KernelValues]] = (
+    WeakKeyDictionary()
+)
+"""Kernels at the support vectors of machines in use, which are no part of what is stored."""
 
 
 class SupportVectorClassifier(SupportVectorMachine, ClassifierMixin, BaseEstimator):
@@ -401,6 +414,7 @@ class SupportVectorClassifier(SupportVectorMachine, ClassifierMixin, BaseEstimat
         self._check_shared()
         costs = _costs(self.C, "or np.inf for a hard margin.")
         rows = first_labeled_rows(self, X, y, sample_weight)
+        _require_no_cost_of_rows(self.C, len(rows.x))
         weight = weighted_by_class(self.class_weight, self.classes_, rows.code, rows.weight)
         total, own = (
             np.bincount(rows.code, part, minlength=len(self.classes_)).astype(np.float64)
@@ -487,11 +501,12 @@ class SupportVectorClassifier(SupportVectorMachine, ClassifierMixin, BaseEstimat
         self, rows: DistinctRows, kernels: list[Kernel], costs: list[float]
     ) -> tuple[HeldOutParts, Array] | None:
         """Choose by folds if there is a choice; return held-out scores of pairs if known."""
-        if len(kernels) * len(costs) == 1 and not self.probability:
+        is_choice = len(kernels) * len(costs) > 1
+        if not (is_choice or self.probability):
             return None
         parts = rows.held_out_parts(rows.outcome)
-        held_out = [self._held_out(rows, kernel, costs, parts) for kernel in kernels]
-        if len(kernels) * len(costs) == 1:
+        held_out = [self._held_out(rows, kernel, costs, parts, is_choice) for kernel in kernels]
+        if not is_choice:
             return parts, np.asarray(held_out[0][..., 0])
         k, outcome = len(self.classes_), rows.outcome[parts.row]
         is_right = [
@@ -506,25 +521,36 @@ class SupportVectorClassifier(SupportVectorMachine, ClassifierMixin, BaseEstimat
         return parts, np.asarray(held_out[best // len(costs)][..., best % len(costs)])
 
     def _held_out(
-        self, rows: DistinctRows, kernel: Kernel, costs: list[float], parts: HeldOutParts
+        self,
+        rows: DistinctRows,
+        kernel: Kernel,
+        costs: list[float],
+        parts: HeldOutParts,
+        is_choice: bool,
     ) -> Array:
-        """Return scores of pairs for parts that were not learned from, shape (n, p, m)."""
-        pairs = _pairs(len(self.classes_))
-        found = np.empty((len(parts.row), len(pairs), len(costs)))
+        """Return scores of pairs for parts that were not learned from, shape (n, p, m).
+
+        Where there is nothing to choose, only parts of the two classes have a score of a pair.
+        """
+        n_classes = len(self.classes_)
+        found = np.full((len(parts.row), len(_pairs(n_classes)), len(costs)), np.nan)
         factors = [1.0, *(cost / costs[0] for cost in costs[1:])]
 
         def learned(fold: int) -> None:
             test = parts.test(fold)
             kept, weight = parts.learned(fold)
-            for k, (a, b) in enumerate(pairs):
-                is_own = (rows.outcome[kept] == a) | (rows.outcome[kept] == b)
-                own = kept[is_own]
+            learned_of = _of_pairs(rows.outcome[kept], n_classes)
+            tested_of = _of_pairs(rows.outcome[parts.row[test]], n_classes)
+            for k, (a, b) in enumerate(_pairs(n_classes)):
+                place = learned_of(a, b)
+                own = kept[place]
                 sign = np.where(rows.outcome[own] == b, 1.0, -1.0)
                 problem = SupportProblem.of_classes(
-                    kernel, rows.x[own], sign, costs[0] * weight[is_own] * rows.factor[own]
+                    kernel, rows.x[own], sign, costs[0] * weight[place] * rows.factor[own]
                 )
                 path = support_path(problem, factors, self._settings())
-                found[test, k] = _said(problem, path, rows.x[parts.row[test]])
+                asked = test if is_choice else test[tested_of(a, b)]
+                found[asked, k] = _said(problem, path, rows.x[parts.row[asked]])
 
         side_by_side(learned, range(max(parts.n_folds, 1)))
         return found
@@ -538,8 +564,9 @@ class SupportVectorClassifier(SupportVectorMachine, ClassifierMixin, BaseEstimat
             return
         parts, scores = held_out
         outcome, sigmoids = rows.outcome[parts.row], []
+        places = _of_pairs(outcome, len(self.classes_))
         for k, (a, b) in enumerate(_pairs(len(self.classes_))):
-            own = (outcome == a) | (outcome == b)
+            own = places(a, b)
             factor = rows.factor[parts.row[own]]
             sigmoids.append(
                 ScoreSigmoid.of(scores[own, k], outcome[own] == b, parts.weight[own], factor)
@@ -656,6 +683,7 @@ class SupportVectorRegressor(SupportVectorMachine, RegressorMixin, BaseEstimator
             )
         widths = _epsilons(self.epsilon)
         x, outcome = validated(self, X, y, dtype=np.float64, y_numeric=True)
+        _require_no_cost_of_rows(self.C, len(x))
         weight = row_weight(sample_weight, x)
         rows = DistinctRows.of(x, outcome.astype(np.float64), weight)
         kernels = self._kernels(rows, x, weight)
@@ -684,6 +712,12 @@ class SupportVectorRegressor(SupportVectorMachine, RegressorMixin, BaseEstimator
         return_std
             Whether to return the standard deviation of the noise as well.
         """
+        if return_std and not self.probability:
+            raise ValueError(
+                "probability must be True for standard deviations; found "
+                f"{quote(self.probability)}. Pass probability=True and fit again, or "
+                "return_std=False."
+            )
         mean = np.asarray(self._scores(X)[:, 0])
         return (mean, self.predict_dist(X).std()) if return_std else mean
 
@@ -772,12 +806,13 @@ def _said(problem: SupportProblem, path: Sequence[SupportSolution], x: Array) ->
 
 def _votes(scores: Array, n_classes: int) -> Array:
     """Return votes of pairs, and less than 1/3 of one by the sums of their scores."""
-    votes, sums = np.zeros((2, len(scores), n_classes))
-    for score, (a, b) in zip(scores.T, _pairs(n_classes), strict=True):
-        votes[:, b] += score > 0
-        votes[:, a] += score <= 0
-        sums[:, b] += score
-        sums[:, a] -= score
+    first, second = np.triu_indices(n_classes, 1)
+    sides = np.zeros((len(first), n_classes))
+    every = np.arange(len(first))
+    sides[every, first], sides[every, second] = -1.0, 1.0
+    # A pair that does not prefer its second class prefers its first, of K - 1 - k pairs.
+    votes = (scores > 0).astype(np.float64) @ sides + np.arange(n_classes)[::-1]
+    sums = scores @ sides
     return np.asarray(votes + sums / (3.0 * (np.abs(sums) + 1.0)))
 
 
@@ -818,9 +853,17 @@ def _pairs(n_classes: int) -> list[tuple[int, int]]:
     return list(combinations(range(n_classes), 2))
 
 
+def _of_pairs(codes: Array, n_classes: int) -> Callable[[int, int], Places]:
+    """Return what tells the places of two classes, in rising order."""
+    places = [np.flatnonzero(codes == k) for k in range(n_classes)]
+    return lambda a, b: np.sort(np.concatenate([places[a], places[b]]))
+
+
 def _several(setting: Any) -> list[Any]:
     """Return the values of a setting, one or several."""
-    return list(setting) if isinstance(setting, list | tuple | np.ndarray) else [setting]
+    if isinstance(setting, np.ndarray):
+        return list(np.atleast_1d(setting))
+    return list(setting) if isinstance(setting, list | tuple) else [setting]
 
 
 def _costs(setting: Any, advice: str) -> list[float]:
@@ -835,6 +878,17 @@ def _costs(setting: Any, advice: str) -> list[float]:
             "or np.inf alone."
         )
     return costs
+
+
+def _require_no_cost_of_rows(setting: Any, n_rows: int) -> None:
+    """Refuse as many C as rows if some are equal: they are meant for rows, not to choose."""
+    n_costs = len(_several(setting))
+    if n_costs == n_rows > 1 and len(_costs(setting, "")) < n_rows:
+        raise ValueError(
+            f"several C must differ, for folds to choose among them; found {n_costs}, as many "
+            "as rows, and equal ones. Pass one C, and what multiplies it for each row as "
+            "sample_weight of fit."
+        )
 
 
 def _epsilons(setting: Any) -> list[float]:
@@ -870,11 +924,13 @@ def _placed(kernel: Kernel | None, x: Array, weight: Array) -> Kernel:
     """Return the kernel, or a squared exponential in the units of the columns."""
     if kernel is not None:
         return kernel
+    # Squares of small numbers underflow; powers of two as units round nothing.
+    unit = np.ldexp(1.0, np.frexp(np.abs(x).max(axis=0))[1])
     share = weight / weight.sum()
-    center = share @ x
-    variance = share @ np.square(x - center)
+    center = share @ (x / unit)
+    variance = share @ np.square(x / unit - center)
     n_varying = int(np.count_nonzero(~is_constant(center, np.sqrt(variance))))
-    spread = np.sqrt(usual_variance(center, variance))
+    spread = unit * np.sqrt(usual_variance(center, variance))
     scales = spread * (0.5 * max(n_varying, 1)) ** 0.5
     return features.SquaredExponential(tuple(scales.tolist()))
 

@@ -46,6 +46,9 @@ MOST_INEQUALITIES = 12
 
 _TOLERANCE = 1e-8
 _FLAT = 1e-7
+_ALIKE = float(np.log(1e3))
+_ROUNDS = 6
+_NOTHING = 1e-24
 _TO_ROUNDING = Termination(200, value_change=0.0, parameter_change=0.0, gradient_norm=1e-15)
 # Where second derivatives vanish, squares of the equations are flat long before their root.
 _TO_ROOT = Termination(200, value_change=0.0, parameter_change=0.0, gradient_norm=1e-26)
@@ -84,6 +87,15 @@ class SmoothFunction:
 
         return symmetrize(np.array([slope_along(unit) for unit in np.eye(len(x))]))
 
+    def in_units(self, length: float, size: float) -> SmoothFunction:
+        """Return ``value(length z) / size`` as a function of z."""
+        hessian = self.hessian
+        return SmoothFunction(
+            lambda z: float(self.value(length * z)) / size,
+            lambda z: as_float(self.gradient(length * z)) * (length / size),
+            None if hessian is None else lambda z: hessian(length * z) * (length**2 / size),
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class Multipliers:
@@ -114,16 +126,21 @@ class ConstrainedProblem:
     equalities: Sequence[SmoothFunction] = ()
     inequalities: Sequence[SmoothFunction] = ()
 
+    @property
+    def constraints(self) -> list[SmoothFunction]:
+        """The equalities, then the inequalities."""
+        return [*self.equalities, *self.inequalities]
+
     def lagrangian(self, multipliers: Multipliers) -> SmoothFunction:
         """Return ``f + u'g + v'h`` as a function of x alone."""
-        weights = np.concatenate([[1.0], multipliers.equality, multipliers.inequality])
-        parts = [self.objective, *self.equalities, *self.inequalities]
-        if len(weights) != len(parts):
+        weights = np.concatenate([multipliers.equality, multipliers.inequality])
+        if len(weights) != len(self.constraints):
             raise ValueError(
-                f"multipliers must be one per constraint, {len(parts) - 1}; found "
-                f"{len(weights) - 1}. Pass zeros for inequalities that do not bind."
+                f"multipliers must be one per constraint, {len(self.constraints)}; found "
+                f"{len(weights)}. Pass zeros for inequalities that do not bind."
             )
-        pairs = list(zip(weights, parts, strict=True))
+        parts = [self.objective, *self.constraints]
+        pairs = list(zip([1.0, *weights], parts, strict=True))
         return SmoothFunction(
             lambda x: sum(w * float(part.value(x)) for w, part in pairs),
             lambda x: np.sum([w * as_float(part.gradient(x)) for w, part in pairs], axis=0),
@@ -133,22 +150,36 @@ class ConstrainedProblem:
     def kkt_residual(self, x: ArrayLike, multipliers: Multipliers) -> KKTResidual:
         """Return how far a point and its multipliers are from being optimal.
 
-        The gradient is relative to its largest term, values of constraints to the largest of
-        their slopes, multipliers to the largest of them, products to both; none to less than 1.
+        Each part is relative to what cancels in it, in whatever units the functions and x are:
+        the gradient and multipliers to the largest term of the gradient, or to what curvature
+        makes of x; a constraint to its slope times x, or to its value at zero as its slope
+        tells it; products to the largest of such sizes with their multipliers.
         """
-        x = np.atleast_1d(as_float(x))
-        g, h = _values(self.equalities, x), _values(self.inequalities, x)
-        v = multipliers.inequality
-        slopes = _slopes([self.objective, *self.equalities, *self.inequalities], x)
-        weights = np.concatenate([[1.0], multipliers.equality, v])
-        force = max(1.0, largest(weights[:, None] * slopes))
-        size = max(1.0, largest(slopes[1:]))
+        at = np.atleast_1d(as_float(x))
+        length = _power(largest(at))
+        inner = _Units(length, 1.0, np.ones(len(self.constraints))).of(self)
+        return inner._residual(at / length, multipliers, largest(at / length))
+
+    def _residual(self, x: Array, multipliers: Multipliers, length: float) -> KKTResidual:
+        """Return the residual, x being measured by a length."""
+        lagrangian, v = self.lagrangian(multipliers), multipliers.inequality
+        p, values = len(self.equalities), _values(self.constraints, x)
+        slopes = _slopes(self.constraints, x)
+        steep = np.abs(slopes).max(axis=1, initial=0.0)
+        near = np.maximum(steep * length, np.abs(slopes @ x - values))
+        weights = np.concatenate([multipliers.equality, v])
+        force = max(
+            largest(as_float(self.objective.gradient(x))),
+            largest(weights * steep),
+            largest(lagrangian.curvature(x)) * length,
+        )
+        total = max(force * length, largest(weights * near))
         return KKTResidual(
-            largest(self.lagrangian(multipliers).gradient(x)) / force,
-            largest(g) / size,
-            float(np.maximum(h, 0.0).max(initial=0.0)) / size,
-            float(np.maximum(-v, 0.0).max(initial=0.0)) / max(1.0, largest(v)),
-            largest(v * h) / max(force, size),
+            largest(_relative(lagrangian.gradient(x), force)),
+            largest(_relative(values[:p], near[:p])),
+            largest(_relative(np.maximum(values[p:], 0.0), near[p:])),
+            largest(_relative(np.minimum(v, 0.0) * steep[p:], force)),
+            largest(_relative(v * values[p:], total)),
         )
 
     def dual_value(self, multipliers: Multipliers, start: ArrayLike) -> float:
@@ -180,16 +211,93 @@ class ConstrainedProblem:
 
     def _least(self, multipliers: Multipliers, start: Array) -> Minimum:
         """Return where the Lagrangian is least; its value is -inf if it falls forever."""
-        dual = self.lagrangian(multipliers)
+        units = _Units.at(self, start)
+        dual = units.of(self).lagrangian(units.inward(multipliers))
+        begin = start / units.length
         with np.errstate(over="ignore", invalid="ignore"):
-            found = newton(dual.value, dual.gradient, dual.curvature, start, _TO_ROUNDING)
+            found = newton(dual.value, dual.gradient, dual.curvature, begin, _TO_ROUNDING)
+        x, value, slope = (
+            found.x * units.length,
+            found.value * units.value,
+            found.gradient * (units.value / units.length),
+        )
         if found.status not in (Status.DIVERGED, Status.MAX_STEPS):
-            force = max(1.0, largest(as_float(self.objective.gradient(found.x))))
             curvature = as_float(np.linalg.eigvalsh(dual.curvature(found.x)))
-            is_bowl = curvature[0] >= -_TOLERANCE * max(1.0, largest(curvature))
-            if is_bowl and largest(found.gradient) <= _TOLERANCE * force:
-                return found
-        return replace(found, value=-np.inf)
+            is_bowl = curvature[0] >= -_TOLERANCE * largest(curvature)
+            bend = largest(curvature) * max(1.0, largest(found.x))
+            force = max(largest(as_float(self.objective.gradient(x))), bend * units.force)
+            if is_bowl and largest(slope) <= _TOLERANCE * force:
+                return replace(found, x=x, value=value, gradient=slope)
+        return replace(found, x=x, value=-np.inf, gradient=slope)
+
+
+@dataclass(frozen=True, eq=False)
+class _Units:
+    """Units in which x, objective and constraints are of about one.
+
+    They are powers of two, so that nothing is rounded on the way there and back.
+    """
+
+    length: float
+    value: float
+    constraints: Array
+
+    @classmethod
+    def at(cls, problem: ConstrainedProblem, x: Array, length: float | None = None) -> _Units:
+        """Return the size of x, and what slopes and curvatures make of it."""
+        unit = _power(length or largest(x))
+        parts = [each.in_units(unit, 1.0) for each in (problem.objective, *problem.constraints)]
+        sizes = [
+            _power(max(largest(each.gradient(x / unit)), largest(each.curvature(x / unit))))
+            for each in parts
+        ]
+        return cls(unit, sizes[0], np.array(sizes[1:]))
+
+    @property
+    def force(self) -> float:
+        """The unit of slopes of the objective."""
+        return self.value / self.length
+
+    def of(self, problem: ConstrainedProblem) -> ConstrainedProblem:
+        """Return the problem in these units."""
+        p = len(problem.equalities)
+        held = [
+            each.in_units(self.length, float(size))
+            for each, size in zip(problem.constraints, self.constraints, strict=True)
+        ]
+        objective = problem.objective.in_units(self.length, self.value)
+        return ConstrainedProblem(objective, held[:p], held[p:])
+
+    def inward(self, multipliers: Multipliers) -> Multipliers:
+        """Return multipliers of the problem in these units."""
+        return _times(multipliers, self.constraints / self.value)
+
+    def outward(self, multipliers: Multipliers) -> Multipliers:
+        """Return multipliers of the problem from those in these units."""
+        return _times(multipliers, self.value / self.constraints)
+
+    def are_like(self, others: _Units) -> bool:
+        """Return whether numbers of about one are so in other units."""
+        mine, theirs = (
+            np.array([units.length, units.value, *units.constraints])
+            for units in (self, others)
+        )
+        return largest(np.log(mine) - np.log(theirs)) <= _ALIKE
+
+
+def _times(multipliers: Multipliers, factors: Array) -> Multipliers:
+    p = len(multipliers.equality)
+    return Multipliers(multipliers.equality * factors[:p], multipliers.inequality * factors[p:])
+
+
+def _power(size: float) -> float:
+    """Return the nearest power of two, one for zero."""
+    return float(np.exp2(np.rint(np.log2(size)))) if 0 < size < np.inf else 1.0
+
+
+def _relative(parts: Array, sizes: Array | float) -> Array:
+    """Return parts in units of what cancels in them; where that is zero, so are they."""
+    return np.asarray(parts / np.where(np.equal(sizes, 0.0), 1.0, sizes))
 
 
 def _values(functions: Sequence[SmoothFunction], x: Array) -> Array:
@@ -220,6 +328,16 @@ class StationaryPoint:
     multipliers: Multipliers
     kind: str
     curvature: Array
+
+    def in_units(self, units: _Units) -> StationaryPoint:
+        """Return the point of the problem that was solved in some units."""
+        return StationaryPoint(
+            self.x * units.length,
+            self.value * units.value,
+            units.outward(self.multipliers),
+            self.kind,
+            self.curvature * (units.force / units.length),
+        )
 
 
 def stationary_points(
@@ -274,7 +392,7 @@ def _choices(n_inequalities: int, most: int) -> Iterator[tuple[int, ...]]:
 
 
 def _is_near(a: Array, b: Array) -> bool:
-    return largest(a - b) <= 1e-6 * max(1.0, largest(a))
+    return largest(a - b) <= 1e-6 * max(largest(a), largest(b))
 
 
 def _stationary_point(
@@ -283,34 +401,68 @@ def _stationary_point(
     """Return the solution with these inequalities binding, or None if none is allowed."""
     bound = [*problem.equalities, *(problem.inequalities[j] for j in binding)]
     tight = ConstrainedProblem(problem.objective, bound)
-    d = len(start)
+    x, held = _tight_root(tight, start)
+    if not (np.isfinite(x).all() and np.isfinite(held).all()):
+        return None
+    n_equalities = len(problem.equalities)
+    pull = np.zeros(len(problem.inequalities))
+    pull[list(binding)] = held[n_equalities:]
+    units = _Units.at(problem, x, None if x.any() else largest(start))
+    inner, z = units.of(problem), x / units.length
+    multipliers = units.inward(Multipliers(held[:n_equalities], pull))
+    residual = inner._residual(z, multipliers, 1.0)
+    if not max(residual._replace(dual=0.0)) <= _TOLERANCE:
+        return None
+    return _judged(inner, z, multipliers).in_units(units)
+
+
+def _tight_root(tight: ConstrainedProblem, start: Array) -> tuple[Array, Array]:
+    """Return x and multipliers with which the gradient and all constraints are zero.
+
+    They are sought in units of the start, then in those of what was found until these stay.
+    """
+    x, units = start, _Units.at(tight, start)
+    held, nothing = np.zeros(len(tight.equalities)), _NOTHING * units.length
+    for _ in range(_ROUNDS):
+        x, held = _root_in_units(tight, x, units)
+        if not np.isfinite(x).all():
+            break
+        # What is smaller in smaller units is zero, which has no unit of its own.
+        if largest(x) <= nothing:
+            x = np.zeros_like(x)
+            return x, _pull(tight, x)
+        before, units = units, _Units.at(tight, x)
+        if units.are_like(before):
+            break
+    return x, held
+
+
+def _root_in_units(
+    tight: ConstrainedProblem, start: Array, units: _Units
+) -> tuple[Array, Array]:
+    inner, d = units.of(tight), len(start)
 
     def equations(v: Array) -> Array:
-        slope = tight.lagrangian(Multipliers(v[d:])).gradient(v[:d])
-        return np.concatenate([slope, _values(bound, v[:d])])
+        slope = inner.lagrangian(Multipliers(v[d:])).gradient(v[:d])
+        return np.concatenate([slope, _values(inner.equalities, v[:d])])
 
     def jacobian(v: Array) -> Array:
-        curved = tight.lagrangian(Multipliers(v[d:])).curvature(v[:d])
-        return _bordered(curved, _slopes(bound, v[:d]))
+        curved = inner.lagrangian(Multipliers(v[d:])).curvature(v[:d])
+        return _bordered(curved, _slopes(inner.equalities, v[:d]))
 
-    loss = SumOfSquares(np.zeros(d + len(bound)), equations, jacobian)
+    loss = SumOfSquares(np.zeros(d + len(inner.equalities)), equations, jacobian)
+    begin = start / units.length
     # Steps of least squares: a start where the equations are dependent has one too.
     with np.errstate(over="ignore", invalid="ignore"):
         root = newton(
             loss.value,
             loss.gradient,
             lambda v: 2.0 * jacobian(v).T @ jacobian(v),
-            np.concatenate([start, _pull(tight, start)]),
+            np.concatenate([begin, _pull(inner, begin)]),
             _TO_ROOT,
         ).x
-    n_equalities = len(problem.equalities)
-    pull = np.zeros(len(problem.inequalities))
-    pull[list(binding)] = root[d + n_equalities :]
-    multipliers = Multipliers(root[d : d + n_equalities], pull)
-    residual = problem.kkt_residual(root[:d], multipliers)
-    if not max(residual._replace(dual=0.0)) <= _TOLERANCE:
-        return None
-    return _judged(problem, root[:d], multipliers)
+    held = units.outward(Multipliers(root[d:])).equality
+    return root[:d] * units.length, held
 
 
 def _bordered(hessian: Array, slopes: Array) -> Array:
@@ -325,6 +477,7 @@ def _pull(tight: ConstrainedProblem, x: Array) -> Array:
 
 
 def _judged(problem: ConstrainedProblem, x: Array, multipliers: Multipliers) -> StationaryPoint:
+    """Return the point with its kind, of a problem in its own units."""
     h, v = _values(problem.inequalities, x), multipliers.inequality
     slopes, reach = _slopes(problem.inequalities, x), _slopes(problem.equalities, x)
     is_binding = np.abs(h) <= _TOLERANCE * max(1.0, largest(slopes))
@@ -374,6 +527,15 @@ class DualMaximum:
     multipliers: Multipliers
     gap: float
 
+    def in_units(self, units: _Units) -> DualMaximum:
+        """Return the maximum of the problem that was solved in some units."""
+        return DualMaximum(
+            self.x * units.length,
+            self.value * units.value,
+            units.outward(self.multipliers),
+            self.gap * units.value,
+        )
+
 
 def dual_maximum(
     problem: ConstrainedProblem, start: ArrayLike, multipliers: Multipliers | None = None
@@ -404,25 +566,27 @@ def dual_maximum(
     n_equalities, n_inequalities = len(problem.equalities), len(problem.inequalities)
     first = multipliers or Multipliers(np.zeros(n_equalities), np.zeros(n_inequalities))
     at = np.atleast_1d(as_float(start))
+    units = _Units.at(problem, at)
+    inner, begin = units.of(problem), at / units.length
 
     def parted(weights: Array) -> Multipliers:
         return Multipliers(weights[:n_equalities], weights[n_equalities:])
 
     def fall(weights: Array) -> tuple[float, Array]:
-        least = problem._least(parted(weights), at)
-        constraints = [*problem.equalities, *problem.inequalities]
-        return -least.value, -_values(constraints, least.x)
+        least = inner._least(parted(weights), begin)
+        return -least.value, -_values(inner.constraints, least.x)
 
-    begin = np.concatenate([first.equality, first.inequality])
-    if not np.isfinite(fall(begin)[0]):
+    inward = units.inward(first)
+    weights = np.concatenate([inward.equality, inward.inequality])
+    if not np.isfinite(fall(weights)[0]):
         raise ValueError(
             "the Lagrangian must have a least at the first multipliers; found that it falls "
             "forever there. Pass multipliers at which it is convex in x."
         )
     bounds = [(None, None)] * n_equalities + [(0.0, None)] * n_inequalities
     rules = Termination(value_change=1e-15, parameter_change=1e-12, gradient_norm=1e-12)
-    best = parted(bfgs(*separate(fall), begin, bounds=bounds, termination=rules).x)
-    return _sharpened(problem, best, at)
+    best = parted(bfgs(*separate(fall), weights, bounds=bounds, termination=rules).x)
+    return _sharpened(inner, best, begin).in_units(units)
 
 
 def _sharpened(problem: ConstrainedProblem, found: Multipliers, start: Array) -> DualMaximum:

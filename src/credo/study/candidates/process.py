@@ -125,13 +125,7 @@ def _affordable_slate(X: Array, model: Any, max_rows: int) -> Slate:
             f"its {n_columns:,} length scales are more than the {MAX_PROCESS_COLUMNS} that are "
             "learned in seconds",
         )
-    if n_rows > max_rows:
-        return found.without(
-            [PROCESS],
-            f"{n_rows:,} training rows are more than the {max_rows:,} on which it takes "
-            "seconds",
-        )
-    return found
+    return found.within(n_rows, max_rows)
 
 
 def affordable(slate: Slate, n_completed: int) -> Slate:

@@ -82,8 +82,30 @@ class Slate(NamedTuple):
     def without(self, names: Collection[str], reason: str) -> Slate:
         """Return the slate without some names, with a note for each that it had."""
         kept = tuple(one for one in self.candidates if one[0] not in names)
-        left_out = [name for name, _ in self.candidates if name in names]
-        return Slate(kept, (*self.notes, *(f"{n} was left out: {reason}." for n in left_out)))
+        left_out = [
+            f"{name} {'were' if name.endswith('vectors') else 'was'} left out: {reason}."
+            for name, _ in self.candidates
+            if name in names
+        ]
+        return Slate(kept, (*self.notes, *left_out))
+
+    def joined(self, others: Iterable[Slate]) -> Slate:
+        """Return the slate with the candidates and notes of others behind its own."""
+        parts = (self, *others)
+        return Slate(
+            tuple(one for part in parts for one in part.candidates),
+            tuple(note for part in parts for note in part.notes),
+        )
+
+    def within(self, n_rows: int, max_rows: int) -> Slate:
+        """Return the slate, or notes alone if the training rows are too many for it."""
+        if n_rows <= max_rows:
+            return self
+        return self.without(
+            [name for name, _ in self.candidates],
+            f"{n_rows:,} training rows are more than the {max_rows:,} on which it takes "
+            "seconds",
+        )
 
 
 class Proposal(NamedTuple):
