@@ -158,6 +158,21 @@ def test_copies_of_a_row_are_one_row_with_their_weight():
     assert_allclose(one.predict(x), many.predict(x), rtol=1e-8)
 
 
+def test_three_copies_of_every_row_are_weights_of_three_to_the_last_digit():
+    x = np.linspace(0.0, 3.0, 12)[:, None]
+    y = np.sin(2.0 * x[:, 0]) + 0.1 * np.random.default_rng(1).standard_normal(12)
+    weight, model = np.full(12, 3.0), GaussianProcessRegressor()
+    assert np.any(weight * y / weight != y)
+    many = np.repeat(x, 3, axis=0), np.repeat(y, 3)
+    with pytest.warns(UserWarning, match="found 24 of 36 that repeat another"):
+        copied = model.fit(*many).log_evidence_
+    assert not model.posterior_.noise.scatter.any()
+    assert_allclose(model.fit(x, y, weight).log_evidence_, copied, rtol=1e-9)
+    # One outcome that differs makes none of the others a sign of rounding.
+    many = np.vstack([many[0], x[:1]]), np.append(many[1], y[0] + 0.1)
+    assert model.fit(*many).posterior_.noise.floor == 0.0
+
+
 def test_copies_with_other_outcomes_have_the_evidence_of_all_rows():
     x, y = wave(10)
     twice, both = np.vstack([x, x]), np.concatenate([y, y + 0.4])

@@ -44,7 +44,7 @@ from credo.models.contract.inputs import (
     validated,
 )
 from credo.models.contract.regressor import PredictiveRegressor
-from credo.numerics.array import Array, as_float, rounding_variance
+from credo.numerics.array import Array, as_float
 from credo.numerics.example import Example
 from credo.numerics.form import FINITE, Form
 from credo.numerics.linear.linear_algebra import independent_columns
@@ -536,15 +536,13 @@ class GaussianProcessRegressor(PredictiveRegressor):
                 "use mean='zero'."
             )
         level = self._noise_level
-        # Outcomes that repeat with their rows are no sign of rounding.
-        seen = scaled if rows.scatter.any() else rows.y
         noise = RowNoise(
             rows.known / scale**2,
             rows.weight,
             rows.scatter,
             self._noise_columns(rows.x),
             None if level is None else level / scale**2,
-            np.array([rounding_variance(output) for output in seen.T]),
+            rows.rounding(scaled),
         )
         _require_noise_of_copies(noise)
         return ProcessData(rows.x, rows.y, columns), noise
