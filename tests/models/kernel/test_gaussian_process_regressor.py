@@ -395,6 +395,29 @@ def test_sums_and_products_learn_a_season():
     assert np.abs(model.predict(x[96:]) - y[96:]).mean() < 0.5
 
 
+@pytest.mark.parametrize(
+    "method", ["exact", "series", SparseProcess(inducing=np.linspace(0.0, 10.0, 9)[:, None])]
+)
+def test_rows_may_come_one_by_one(method):
+    x, y = wave(20)
+    model = GaussianProcessRegressor(Matern52(1.0).hold(), noise=0.1, method=method)
+    whole = model.fit(x, y).predict(x)
+    model.fit(x[:18], y[:18])
+    for row in (18, 19):
+        model.partial_fit(x[row : row + 1], y[row : row + 1])
+    assert_allclose(model.predict(x), whole)
+    assert_allclose(model.conditioned(x[:1], y[:1]).predict(x[:1]), y[:1])
+
+
+def test_too_few_distinct_rows_are_counted():
+    rows, y = np.ones((30, 1)), np.arange(30.0)
+    with pytest.raises(ValueError, match="found 1 distinct among n_samples=30"):
+        GaussianProcessRegressor().fit(rows, y)
+    model = held(noise=0.1, mean=LinearBasis()).fit(*wave(20))
+    with pytest.raises(ValueError, match="must be 2 or more for 2 mean functions; found n_sam"):
+        model.conditioned(rows[:1], y[:1])
+
+
 def test_draws_of_functions_follow_the_posterior():
     x, y = wave(20)
     model = held(noise=0.1, random_state=0).fit(x, y)

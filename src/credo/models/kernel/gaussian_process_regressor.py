@@ -398,6 +398,7 @@ class GaussianProcessRegressor(PredictiveRegressor):
         check_is_fitted(self)
         model = copy(self)
         data, noise = model._rows(X, y, sample_weight, None, is_first=False)
+        _require_rows(data.columns.shape[1], data.columns, len(data.x))
         model.posterior_ = self.posterior_.conditioned(data, noise)
         change = model.posterior_.log_evidence_at_mode - self.posterior_.log_evidence_at_mode
         shift = model._scale_shift() - self._scale_shift()
@@ -529,12 +530,8 @@ class GaussianProcessRegressor(PredictiveRegressor):
         scaled = outcomes.reshape(len(x), -1)[is_kept] / self.outcome_scale_
         rows = Copies.of(x[is_kept], scaled, weight[is_kept], known[is_kept])
         columns, scale = self._columns(rows.x), self.outcome_scale_
-        if len(columns) <= columns.shape[1]:
-            raise ValueError(
-                "distinct rows of positive weight must outnumber the mean functions, of which "
-                f"there are {columns.shape[1]}; found n_samples={len(columns)}. Add rows, or "
-                "use mean='zero'."
-            )
+        if is_first:
+            _require_rows(columns.shape[1] + 1, columns, int(is_kept.sum()))
         level = self._noise_level
         noise = RowNoise(
             rows.known / scale**2,
@@ -717,6 +714,18 @@ class GaussianProcessRegressor(PredictiveRegressor):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
+
+
+def _require_rows(least: int, columns: Array, n_rows: int) -> None:
+    """Raise an error if there are fewer distinct rows than mean functions need."""
+    n, n_functions = columns.shape
+    if n >= least:
+        return
+    found = f"n_samples={n}" if n == n_rows else f"{n} distinct among n_samples={n_rows}"
+    raise ValueError(
+        f"distinct rows of positive weight must be {least} or more for {n_functions} mean "
+        f"functions; found {found}. Add rows with other inputs, or use mean='zero'."
+    )
 
 
 def _require_noise_of_copies(noise: RowNoise) -> None:
