@@ -748,18 +748,31 @@ def test_settings_of_a_kernel_are_not_set_one_by_one():
     assert search.best_params_["kernel"].kernel.length_scale == 2.0
 
 
-def test_a_matrix_that_a_kernel_keeps_is_not_written_over():
+class Keeping:
+    """A squared exponential that keeps each matrix it has returned, and returns it again."""
+
+    def __init__(self):
+        self.kept = {}
+
+    def __call__(self, X, Z):
+        key = X.tobytes(), Z.tobytes()
+        if key not in self.kept:
+            self.kept[key] = SquaredExponential(1.0)(X, Z)
+        return self.kept[key]
+
+
+@pytest.mark.parametrize(
+    "method", ["exact", "sparse", SparseProcess(inducing=np.linspace(0.0, 10.0, 20)[:, None])]
+)
+def test_a_matrix_that_a_kernel_keeps_is_not_written_over(method):
     x, y = wave(15)
-    matrix = SquaredExponential(1.0)(x)
-    kept = matrix.copy()
-    kernel = FunctionKernel(
-        lambda X, Z: matrix if len(X) == len(Z) == 15 else SquaredExponential(1.0)(X, Z)
-    )
-    order = np.argsort(x[:, 0])
-    x, y, matrix = x[order], y[order], np.ascontiguousarray(matrix[np.ix_(order, order)])
-    kept = matrix.copy()
-    model = GaussianProcessRegressor(kernel, noise=0.1).fit(x, y)
+    kernel = FunctionKernel(Keeping())
+    model = GaussianProcessRegressor(kernel, noise=0.1, method=method).fit(x, y)
     model.predict_dist([[1.0]])
     model.log_evidence_at([])
-    assert_allclose(matrix, kept, rtol=0, atol=0)
-    assert_allclose(model.log_evidence_, held(noise=0.1).fit(x, y).log_evidence_, rtol=1e-12)
+    for (X, Z), matrix in kernel.function.kept.items():
+        rows = (np.frombuffer(part).reshape(-1, 1) for part in (X, Z))
+        assert_allclose(matrix, SquaredExponential(1.0)(*rows), rtol=0, atol=0)
+    expected = held(noise=0.1, method=method).fit(x, y)
+    assert_allclose(model.log_evidence_, expected.log_evidence_, rtol=1e-12)
+    assert_allclose(model.predict(x), expected.predict(x), rtol=1e-12)

@@ -26,7 +26,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from credo.features.kernels.equality import White
-from credo.features.kernels.kernel import Kernel, SumKernel
+from credo.features.kernels.kernel import Kernel, SumKernel, multiplied
 from credo.inference.kernel.exact import mean_factor
 from credo.inference.kernel.inducing import candidate_rows, greedy_rows, usual_number
 from credo.inference.kernel.process import (
@@ -250,8 +250,8 @@ class _Sums:
             variance = noise[rows]
             weight = 1.0 / np.sqrt(variance)
             gram = base.kernel.evaluated(data.x[rows], base.inducing)[0]
-            gram *= weight[:, None]
-            whitened = dtrsm(1.0, base.lower, gram.T, overwrite_b=True)
+            weighted = multiplied(gram, weight[:, None])
+            whitened = dtrsm(1.0, base.lower, weighted.T, overwrite_b=True)
             inner = dsyrk(1.0, whitened, 1.0, inner, overwrite_c=True)
             cross += whitened @ (sides[rows] * weight[:, None])
             known = np.einsum("ij,ij->j", whitened, whitened)
