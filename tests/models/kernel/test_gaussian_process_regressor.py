@@ -439,6 +439,19 @@ def test_noise_is_not_less_than_rounding_leaves_open():
     assert_allclose(model.predict_dist(x).aleatoric_std.min(), 12.0**-0.5, rtol=0.2)
 
 
+@pytest.mark.parametrize("level", [0.1, 5.0, 1 / 3, 1e8 / 3])
+def test_outcomes_that_are_constant_but_for_rounding_have_one_evidence(level):
+    x = np.linspace(0.0, 1.0, 40)[:, None]
+    expected = GaussianProcessRegressor().fit(x, np.zeros(40)).log_evidence_
+    y = np.full(40, level)
+    assert_allclose(GaussianProcessRegressor().fit(x, y).log_evidence_, expected, rtol=1e-6)
+    y[::3] = np.nextafter(level, np.inf)
+    model = GaussianProcessRegressor().fit(x, y)
+    assert_allclose(model.log_evidence_, expected, rtol=1e-3)
+    both = model.fit(x, np.column_stack([np.sin(x[:, 0]), y]))
+    assert both.outcome_scale_[1] == 1.0
+
+
 def test_settings_come_as_a_table():
     x, y = wave()
     table = GaussianProcessRegressor().fit(x, y).settings()

@@ -48,7 +48,7 @@ from credo.inference.kernel.search import (
     some_rows,
 )
 from credo.inference.kernel.sparse import SparseProcess
-from credo.numerics.array import Array, as_float, rounded, rounding_variance
+from credo.numerics.array import Array, as_float, last_digit, rounded, rounding_variance
 from credo.numerics.form import Form
 from credo.numerics.linear.linear_algebra import LOG_TWO_PI, NotPositiveDefinite
 from credo.numerics.special.bijection import Interval
@@ -431,8 +431,10 @@ class ProcessProblem(SettingsProblem):
     def y_variances(self) -> Array:
         """Variance of each output over rows; that of the others where one does not vary."""
         total = float(self.noise.weight.sum())
-        y, share = self.data.y, self.noise.weight / total
+        # Differences to the first of equal outcomes are zero to the last digit.
+        y, share = self.data.y - self.data.y[0], self.noise.weight / total
         found = share @ np.square(y - share @ y) + self.noise.scatter.sum(axis=0) / total
+        found = np.where(found > last_digit(self.data.y) ** 2, found, 0.0)
         return np.where(found > 0, found, found.mean() or 1.0)
 
     @cached_property

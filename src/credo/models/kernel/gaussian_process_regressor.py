@@ -44,7 +44,7 @@ from credo.models.contract.inputs import (
     validated,
 )
 from credo.models.contract.regressor import PredictiveRegressor
-from credo.numerics.array import Array, as_float
+from credo.numerics.array import Array, as_float, last_digit
 from credo.numerics.example import Example
 from credo.numerics.form import FINITE, Form
 from credo.numerics.linear.linear_algebra import independent_columns
@@ -548,7 +548,8 @@ class GaussianProcessRegressor(PredictiveRegressor):
         """Return what outcomes are divided by: several outputs share one kernel."""
         if outcomes.ndim == 1 or outcomes.shape[1] == 1:
             return np.ones(1)
-        return column_spread(outcomes, 1.0)
+        spread = column_spread(outcomes - outcomes[0], 1.0)
+        return np.where(spread > last_digit(outcomes), spread, 1.0)
 
     def _place(self, x: Array) -> None:
         rows = distinct_rows(x)
