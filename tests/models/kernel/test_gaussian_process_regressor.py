@@ -593,6 +593,24 @@ def test_outcomes_may_be_far_from_zero(offset):
     assert_allclose(far.log_evidence_, near.log_evidence_, atol=1e-2)
 
 
+def test_outcomes_of_a_series_may_be_far_from_zero():
+    x, y = wave(100, noise=0.1)
+    kernel = Matern52(1.0).hold()
+    near, far = (
+        GaussianProcessRegressor(kernel, noise=0.01, method="series").fit(x, y + offset)
+        for offset in (0.0, 1e8)
+    )
+    # Outcomes of 1e8 have steps of 1.5e-8.
+    assert_allclose(far.log_evidence_, near.log_evidence_, atol=1e-4)
+    assert_allclose(far.predict(x) - 1e8, near.predict(x), atol=1e-6)
+    one, two = (m.leave_one_out(x, y + o).mean() - o for m, o in ((near, 0.0), (far, 1e8)))
+    assert_allclose(one, two, atol=1e-6)
+    one, two = (model.sample_functions(x[:5], 3, random_state=0) for model in (near, far))
+    assert_allclose(two - 1e8, one, atol=1e-6)
+    one, two = (model.components(x[:5])["part1"].mean() for model in (near, far))
+    assert_allclose(two, one, atol=1e-6)
+
+
 def coverage(n, truth, ratio, n_repeats, seed=0):
     """Share of new outcomes at training inputs inside 90 % intervals."""
     rng = np.random.default_rng([seed, n, int(100 * ratio)])
