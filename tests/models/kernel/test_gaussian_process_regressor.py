@@ -452,6 +452,32 @@ def test_outcomes_that_are_constant_but_for_rounding_have_one_evidence(level):
     assert both.outcome_scale_[1] == 1.0
 
 
+@pytest.mark.parametrize("mean", ["constant", LinearBasis()])
+def test_a_fit_that_fails_leaves_what_was_learned(mean):
+    x, y = wave(20)
+    model = held(noise=0.1, mean=mean).fit(x, y)
+    before = model.predict(x)
+    for rows, outcomes in (
+        (np.ones((20, 1)), y),
+        (np.ones((20, 2)), np.column_stack([y, y])),
+        (x, np.full(20, np.nan)),
+        (np.tile(x, 2), y[:3]),
+    ):
+        with pytest.raises(ValueError):
+            model.fit(rows, outcomes)
+        assert_allclose(model.predict(x), before, rtol=0)
+
+
+def test_a_column_of_outcomes_has_a_joint_distribution():
+    x, y = wave(20)
+    one, column = (held(noise=0.1).fit(x, outcomes) for outcomes in (y, y[:, None]))
+    expected, found = (model.predict_joint(x[:3]) for model in (one, column))
+    assert_allclose(found.mean(), expected.mean())
+    assert_allclose(found.covariance(), expected.covariance())
+    with pytest.raises(ValueError, match="needs one output; found 2"):
+        held(noise=0.1).fit(x, np.column_stack([y, y])).predict_joint(x[:3])
+
+
 def test_settings_come_as_a_table():
     x, y = wave()
     table = GaussianProcessRegressor().fit(x, y).settings()

@@ -218,9 +218,12 @@ class GaussianProcessRegressor(PredictiveRegressor):
             Variance of the noise of each row that is known beforehand, beside what is learned.
         """
         self._check_settings()
-        for name in ("basis_", "noise_basis_"):
-            if hasattr(self, name):
-                delattr(self, name)
+        # What was learned before stays if this fails.
+        fitted = copy(self)._learned(X, y, sample_weight, noise_variance)
+        vars(self).update(vars(fitted))
+        return self
+
+    def _learned(self, X: Any, y: Any, sample_weight: Any, noise_variance: Any) -> Self:
         data, noise = self._rows(X, y, sample_weight, noise_variance, is_first=True)
         kernel = self._start_kernel(data.x)
         variance: float | None = None
@@ -313,7 +316,7 @@ class GaussianProcessRegressor(PredictiveRegressor):
         At the most probable settings; for one output.
         """
         inputs = self._inputs(X)
-        if not self._is_single:
+        if len(self.outcome_scale_) > 1:
             raise ValueError(
                 f"predict_joint needs one output; found {len(self.outcome_scale_)}. Fit one "
                 "model for each output."
