@@ -619,6 +619,24 @@ def test_outcomes_may_be_far_from_zero(offset):
     assert_allclose(far.log_evidence_, near.log_evidence_, atol=1e-2)
 
 
+@pytest.mark.parametrize("method", ["exact", "series", "sparse"])
+def test_inputs_of_mean_functions_may_be_far_from_zero(method):
+    # Steps of 2^-20 are exact at all offsets.
+    x, y = wave(40)
+    x = np.round(x * 2.0**20) / 2.0**20
+    model = GaussianProcessRegressor(
+        Matern52(1.0).hold(), noise=0.1, mean=LinearBasis(), method=method
+    )
+    near, found = model.fit(x, y).predict(x), model.log_evidence_
+    for offset in (2.0**20, 2.0**27):
+        far = model.fit(x + offset, y)
+        assert_allclose(far.predict(x + offset), near, rtol=1e-6)
+        assert_allclose(far.log_evidence_, found, rtol=1e-6)
+    both = np.column_stack([x, np.full(40, 0.1)])
+    model = held(noise=0.1, mean=LinearBasis()).fit(both, y)
+    assert model.mean_columns_.tolist() == [0, 1]
+
+
 def test_outcomes_of_a_series_may_be_far_from_zero():
     x, y = wave(100, noise=0.1)
     kernel = Matern52(1.0).hold()

@@ -132,8 +132,10 @@ class GaussianProcessRegressor(PredictiveRegressor):
         is their largest value, "none".
     evidence_flat_
         Which unknowns have a flat prior of density one.
-    mean_columns_
-        Which of the mean functions differ on the training rows, and are used.
+    mean_center_, mean_columns_
+        What is taken off each mean function, which keeps inputs far from zero from cancelling:
+        its mean over distinct training rows, and nothing off the level. Which of the mean
+        functions differ on the training rows, and are used.
     method_
         How it was computed.
     jitter_
@@ -162,6 +164,7 @@ class GaussianProcessRegressor(PredictiveRegressor):
     log_evidence_: float
     log_parameter_std_: Annotated[Array, Form("p", 0.0)]
     log_parameters_: Annotated[Array, Form("p")]
+    mean_center_: Annotated[Array, Form("f")]
     mean_columns_: Annotated[NDArray[np.intp], Form("q", 0)]
     method_: str
     noise_basis_: Basis | None
@@ -558,11 +561,16 @@ class GaussianProcessRegressor(PredictiveRegressor):
         rows = distinct_rows(x)
         self.basis_ = self.mean.place(rows) if isinstance(self.mean, Basis) else None
         functions = self._mean_functions(rows)
-        self.mean_columns_ = np.arange(functions.shape[1])
+        n_functions = functions.shape[1]
+        self.mean_center_, self.mean_columns_ = np.zeros(n_functions), np.arange(n_functions)
         if self.basis_ is not None:
+            self.mean_center_[1:] = functions[:, 1:].mean(axis=0)
+            is_flat = np.ptp(functions, axis=0) <= 4.0 * last_digit(functions)
+            centered = np.where(is_flat, 0.0, functions - self.mean_center_)
+            centered[:, 0] = 1.0
             # The first is the level; more functions than rows have nothing to learn from.
             most = max(1, len(rows) - 1)
-            self.mean_columns_ = independent_columns(functions)[:most]
+            self.mean_columns_ = independent_columns(centered)[:most]
         noise: Any = self.noise
         if isinstance(noise, str) and noise == "varying":
             noise = varying_noise_basis(len(rows))
@@ -590,7 +598,8 @@ class GaussianProcessRegressor(PredictiveRegressor):
         return float(self.noise)
 
     def _columns(self, x: Array) -> Array:
-        return np.ascontiguousarray(self._mean_functions(x)[:, self.mean_columns_])
+        functions = self._mean_functions(x) - self.mean_center_
+        return np.ascontiguousarray(functions[:, self.mean_columns_])
 
     def _mean_functions(self, x: Array) -> Array:
         if self.basis_ is not None:
