@@ -522,6 +522,8 @@ def test_distinct_rows_stand_in_rising_order_with_their_place():
         ({"mean": "linear"}, "mean must be one of"),
         ({"noise": "none"}, "noise must be one of"),
         ({"noise": -1.0}, "variance of 0 or more"),
+        ({"noise": None}, "variance of 0 or more; found None"),
+        ({"noise": [0.1]}, r"variance of 0 or more; found \[0.1\]"),
         ({"kernel": Periodic(1.0, 1.0)}, "must have one column"),
         ({"kernel": CategoricalKernel()}, "categories coded by whole numbers"),
         ({"method": "fast"}, "method must be one of"),
@@ -537,6 +539,36 @@ def test_a_function_that_is_no_kernel_is_refused():
     far = FunctionKernel(lambda X, Z: np.abs(X[:, :1] - Z[:, :1].T))
     with pytest.raises(NotPositiveDefinite, match="must be positive semidefinite"):
         GaussianProcessRegressor(far).fit(*wave(20))
+
+
+def test_a_function_that_does_not_look_at_the_other_rows_is_refused():
+    with pytest.raises(NotPositiveDefinite, match="a function of its two rows alone"):
+        GaussianProcessRegressor(FunctionKernel(lambda X, Z: X @ X.T)).fit(*wave(20))
+
+
+@pytest.mark.parametrize("method", [3, None, SparseProcess])
+def test_a_method_of_another_kind_is_refused(method):
+    with pytest.raises(TypeError, match="method must be one of"):
+        GaussianProcessRegressor(method=method).fit(*wave(20))
+
+
+@pytest.mark.parametrize("value", [np.nan, -0.5, np.inf])
+def test_known_noise_that_is_no_variance_is_named_with_its_row(value):
+    known = np.full(20, 0.1)
+    known[7] = value
+    with pytest.raises(ValueError, match=f"found {value:g} in row 7"):
+        held().fit(*wave(20), noise_variance=known)
+    with pytest.raises(ValueError, match=r"found shape \(3,\)"):
+        held().fit(*wave(20), noise_variance=known[:3])
+
+
+@pytest.mark.parametrize("unit", [1e-145, 1e-160, 1e-170])
+def test_outcomes_whose_squares_vanish_are_refused(unit):
+    x, y = wave(20)
+    for outcomes in (y * unit, np.column_stack([y, y * unit])):
+        with pytest.raises(ValueError, match="y must vary by 1e-140 or more"):
+            GaussianProcessRegressor().fit(x, outcomes)
+    assert np.isfinite(held().fit(x, y * 1e-130).log_evidence_)
 
 
 def test_a_kernel_of_another_kind_is_refused():

@@ -924,9 +924,9 @@ def _sizes(spread: Array) -> NDArray[np.intp]:
     if spread.shape[1] == 3:
         step = SCORE_STEP / np.maximum(np.ptp(spread, axis=1), SCORE_STEP / WIDEST_STEP)
         found = np.searchsorted(GRID_SIZES, RADIUS / step)
-        return np.minimum(found, len(GRID_SIZES) - 1)
+        return np.asarray(np.minimum(found, len(GRID_SIZES) - 1))
     variance = np.square(spread).sum(axis=2).max(axis=1, keepdims=True)
-    return np.searchsorted(SPREADS, np.sqrt(variance))
+    return np.asarray(np.searchsorted(SPREADS, np.sqrt(variance)))
 
 
 RADIUS = 4.2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import replace
+from numbers import Real
 from typing import Annotated, Any, Self
 
 import numpy as np
@@ -38,6 +39,7 @@ from credo.inference.kernel.series import SeriesProcess, state_dimension
 from credo.inference.kernel.sparse import SparseProcess
 from credo.models.contract.diagnosis import diagnose_drawn
 from credo.models.contract.inputs import (
+    LARGEST,
     generator,
     require_choice,
     row_weight,
@@ -223,7 +225,7 @@ class GaussianProcessRegressor(PredictiveRegressor):
         self._check_settings()
         # What was learned before stays if this fails.
         fitted = copy(self)._learned(X, y, sample_weight, noise_variance)
-        vars(self).update(vars(fitted))
+        self.__dict__.update(vars(fitted))
         return self
 
     def _learned(self, X: Any, y: Any, sample_weight: Any, noise_variance: Any) -> Self:
@@ -468,13 +470,19 @@ class GaussianProcessRegressor(PredictiveRegressor):
             require_choice("mean", self.mean, ("constant", "zero"))
         if isinstance(self.noise, str):
             require_choice("noise", self.noise, ("learned", "varying"))
-        elif not isinstance(self.noise, Basis) and not 0 <= float(self.noise) < np.inf:
+        elif not isinstance(self.noise, Basis) and not _is_variance(self.noise):
             raise ValueError(
                 "noise must be 'learned', 'varying', a basis, or a variance of 0 or more; "
                 f"found {quote(self.noise)}. Choose from these."
             )
         if isinstance(self.method, str):
             require_choice("method", self.method, ("auto", *METHODS))
+        elif isinstance(self.method, type) or not hasattr(self.method, "evidence"):
+            raise TypeError(
+                f"method must be one of {quote(['auto', *METHODS])}, or a method of "
+                f"credo.inference, such as SparseProcess(500); found {quote(self.method)}. "
+                "Pass one of these."
+            )
 
     def _training_rows(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None
@@ -530,6 +538,7 @@ class GaussianProcessRegressor(PredictiveRegressor):
         known = self._known_noise(noise_variance, len(x))
         is_kept = weight > 0
         if is_first:
+            _require_visible(outcomes[is_kept])
             self._is_single = outcomes.ndim == 1
             self._place(x[is_kept])
             self.outcome_scale_ = self._scale_of(outcomes[is_kept])
@@ -580,10 +589,15 @@ class GaussianProcessRegressor(PredictiveRegressor):
         if noise_variance is None:
             return np.zeros(n)
         known = as_float(noise_variance)
-        if known.shape != (n,) or not np.all((known >= 0) & (known < np.inf)):
+        wanted = f"noise_variance must hold a variance of 0 or more for each of the {n} rows"
+        if known.shape != (n,):
+            raise ValueError(f"{wanted}; found shape {known.shape}. Pass one for each row.")
+        is_odd = ~((known >= 0) & (known < np.inf))
+        if is_odd.any():
+            row = int(np.flatnonzero(is_odd)[0])
             raise ValueError(
-                f"noise_variance must hold a variance of 0 or more for each of the {n} rows; "
-                f"found shape {known.shape} or other numbers. Pass one for each row."
+                f"{wanted}; found {known[row]:g} in row {row}. Pass variances, with 0 where "
+                "there is no known noise."
             )
         return known
 
@@ -727,6 +741,22 @@ class GaussianProcessRegressor(PredictiveRegressor):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
+
+
+def _is_variance(noise: Any) -> bool:
+    """Return whether this is one finite number of 0 or more."""
+    return isinstance(noise, Real) and 0.0 <= float(noise) < np.inf
+
+
+def _require_visible(outcomes: Array) -> None:
+    """Raise an error if outcomes differ by so little that squares of it vanish."""
+    gap, digit = np.ptp(outcomes, axis=0), last_digit(outcomes)
+    gaps = np.atleast_1d(gap[(gap > digit) & (gap < 1.0 / LARGEST)])
+    if len(gaps):
+        raise ValueError(
+            f"y must vary by {1.0 / LARGEST:g} or more, so that squares are above 0, or not at "
+            f"all; found a range of {gaps[0]:g}. Change the unit: multiply by a constant."
+        )
 
 
 def _require_rows(least: int, columns: Array, n_rows: int) -> None:
