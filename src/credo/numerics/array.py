@@ -19,6 +19,7 @@ __all__ = [
     "in_byte_order",
     "is_constant",
     "is_time",
+    "last_digit",
     "merged_rows",
     "rounded",
     "rounding_variance",
@@ -103,6 +104,18 @@ def is_constant(mean: Array, spread: Array) -> NDArray[np.bool_]:
     array([ True,  True, False])
     """
     return np.asarray(spread <= RESOLUTION * np.abs(mean))
+
+
+def last_digit(x: Array) -> Array:
+    """Return a unit in the last place of the largest number of each column, or a little more.
+
+    Examples
+    --------
+    >>> x = np.array([[0.3], [0.1 + 0.2]])
+    >>> bool(0 < np.ptp(x) <= last_digit(x)[0])
+    True
+    """
+    return np.asarray(np.finfo(np.float64).eps * np.abs(x).max(axis=0, initial=0.0))
 
 
 def usual_variance(mean: Array, variance: Array) -> Array:

@@ -222,8 +222,38 @@ def test_names_tell_parameters_of_parts_apart():
 
 
 @pytest.mark.parametrize(
+    "kernel",
+    [
+        2.0 * (Matern32() * Linear()),
+        2.0 * Matern32() * Linear(),
+        Matern32() * (2.0 * Linear()),
+        2.0 * (3.0 * Linear()),
+        (2.0 * Matern32()).on([0]),
+        (Matern32() * Linear()).hold("part1.length_scale"),
+    ],
+)
+def test_what_a_kernel_is_written_as_makes_it_again(kernel):
+    again = eval(repr(kernel), {"Matern32": Matern32, "Linear": Linear})
+    assert again == kernel
+
+
+def test_slopes_of_the_arcsine_are_finite_where_it_is_rounded_to_its_end():
+    kernel, X = ArcSine(1.5, 0.5), np.array([[1e10], [1.0], [-2.0]])
+    found = kernel.pullback(np.ones((3, 3)), X)
+    ends = [kernel.at(kernel.log_parameters + h)(X).sum() for h in 1e-5 * np.eye(2)]
+    starts = [kernel.at(kernel.log_parameters - h)(X).sum() for h in 1e-5 * np.eye(2)]
+    assert_allclose(found, np.subtract(ends, starts) / 2e-5, rtol=1e-5)
+    assert np.isfinite(kernel.evaluated_diagonal(X)[1](np.ones(3))).all()
+
+
+@pytest.mark.parametrize(
     ("make", "words"),
     [
+        (lambda: White((0.1, 0.2)), "variance of White must be one number"),
+        (lambda: Constant([1.0, 2.0]), "variance of Constant must be one number"),
+        (lambda: Polynomial(2, (1.0, 2.0)), "constant of Polynomial must be one number"),
+        (lambda: ArcSine(1.0, (1.0, 2.0)), "bias_variance of ArcSine must be one number"),
+        (lambda: SquaredExponential().on(0), "columns must be different numbers"),
         (lambda: SquaredExponential(0.0), "length_scale must be a positive number"),
         (lambda: SquaredExponential([1.0, -1.0]), "length_scale must be a positive number"),
         (lambda: SquaredExponential("long"), "length_scale must be a positive number"),

@@ -34,6 +34,7 @@ KERNELS = {
     "product": Matern32(3.0) * Matern52((2.0,)) * ExponentialKernel(8.0),
     "white": Matern52(3.0) + White(0.2) + Matern32(0.3) * White(0.3),
     "held": (0.7 * Periodic(1.2, 2.5) + Matern32(2.0)).hold("part1.period"),
+    "held twice": 0.7 * Matern32(2.0).hold().hold(),
 }
 
 

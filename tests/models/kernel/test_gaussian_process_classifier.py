@@ -8,7 +8,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 import credo
 from credo import GaussianProcessClassifier
-from credo.features import Constant, Matern52, SquaredExponential
+from credo.features import Constant, FunctionKernel, Matern52, SquaredExponential
 from credo.inference import (
     ConvergenceWarning,
     CovariancePrior,
@@ -165,6 +165,18 @@ def test_propagation_is_within_a_percent_of_a_long_chain(name):
         total += np.exp(log_logistic_normal_mean(f @ near, spread))
     model = GaussianProcessClassifier(kernel.hold()).fit(x, y)
     assert_allclose(model.predict_proba(new)[:, 1], total / n, atol=0.01)
+
+
+def test_inducing_inputs_leave_a_matrix_that_a_kernel_keeps_as_it_is():
+    kept = {}
+
+    def function(A, B):
+        return kept.setdefault((A.tobytes(), B.tobytes()), SquaredExponential(1.0)(A, B))
+
+    GaussianProcessClassifier(FunctionKernel(function), n_inducing=10).fit(X, TWO)
+    for (A, B), matrix in kept.items():
+        rows = (np.frombuffer(part).reshape(-1, 3) for part in (A, B))
+        assert_allclose(matrix, SquaredExponential(1.0)(*rows), rtol=0, atol=0)
 
 
 def test_inducing_inputs_at_all_rows_are_the_exact_process():

@@ -158,6 +158,21 @@ def test_copies_of_a_row_are_one_row_with_their_weight():
     assert_allclose(one.predict(x), many.predict(x), rtol=1e-8)
 
 
+def test_three_copies_of_every_row_are_weights_of_three_to_the_last_digit():
+    x = np.linspace(0.0, 3.0, 12)[:, None]
+    y = np.sin(2.0 * x[:, 0]) + 0.1 * np.random.default_rng(1).standard_normal(12)
+    weight, model = np.full(12, 3.0), GaussianProcessRegressor()
+    assert np.any(weight * y / weight != y)
+    many = np.repeat(x, 3, axis=0), np.repeat(y, 3)
+    with pytest.warns(UserWarning, match="found 24 of 36 that repeat another"):
+        copied = model.fit(*many).log_evidence_
+    assert not model.posterior_.noise.scatter.any()
+    assert_allclose(model.fit(x, y, weight).log_evidence_, copied, rtol=1e-9)
+    # One outcome that differs makes none of the others a sign of rounding.
+    many = np.vstack([many[0], x[:1]]), np.append(many[1], y[0] + 0.1)
+    assert model.fit(*many).posterior_.noise.floor == 0.0
+
+
 def test_copies_with_other_outcomes_have_the_evidence_of_all_rows():
     x, y = wave(10)
     twice, both = np.vstack([x, x]), np.concatenate([y, y + 0.4])
@@ -380,6 +395,29 @@ def test_sums_and_products_learn_a_season():
     assert np.abs(model.predict(x[96:]) - y[96:]).mean() < 0.5
 
 
+@pytest.mark.parametrize(
+    "method", ["exact", "series", SparseProcess(inducing=np.linspace(0.0, 10.0, 9)[:, None])]
+)
+def test_rows_may_come_one_by_one(method):
+    x, y = wave(20)
+    model = GaussianProcessRegressor(Matern52(1.0).hold(), noise=0.1, method=method)
+    whole = model.fit(x, y).predict(x)
+    model.fit(x[:18], y[:18])
+    for row in (18, 19):
+        model.partial_fit(x[row : row + 1], y[row : row + 1])
+    assert_allclose(model.predict(x), whole)
+    assert_allclose(model.conditioned(x[:1], y[:1]).predict(x[:1]), y[:1])
+
+
+def test_too_few_distinct_rows_are_counted():
+    rows, y = np.ones((30, 1)), np.arange(30.0)
+    with pytest.raises(ValueError, match="found 1 distinct among n_samples=30"):
+        GaussianProcessRegressor().fit(rows, y)
+    model = held(noise=0.1, mean=LinearBasis()).fit(*wave(20))
+    with pytest.raises(ValueError, match="must be 2 or more for 2 mean functions; found n_sam"):
+        model.conditioned(rows[:1], y[:1])
+
+
 def test_draws_of_functions_follow_the_posterior():
     x, y = wave(20)
     model = held(noise=0.1, random_state=0).fit(x, y)
@@ -399,6 +437,45 @@ def test_noise_is_not_less_than_rounding_leaves_open():
     model = GaussianProcessRegressor().fit(x, y)
     assert model.noise_variance_ >= 1.0 / 12.0 * (1 - 1e-9)
     assert_allclose(model.predict_dist(x).aleatoric_std.min(), 12.0**-0.5, rtol=0.2)
+
+
+@pytest.mark.parametrize("level", [0.1, 5.0, 1 / 3, 1e8 / 3])
+def test_outcomes_that_are_constant_but_for_rounding_have_one_evidence(level):
+    x = np.linspace(0.0, 1.0, 40)[:, None]
+    expected = GaussianProcessRegressor().fit(x, np.zeros(40)).log_evidence_
+    y = np.full(40, level)
+    assert_allclose(GaussianProcessRegressor().fit(x, y).log_evidence_, expected, rtol=1e-6)
+    y[::3] = np.nextafter(level, np.inf)
+    model = GaussianProcessRegressor().fit(x, y)
+    assert_allclose(model.log_evidence_, expected, rtol=1e-3)
+    both = model.fit(x, np.column_stack([np.sin(x[:, 0]), y]))
+    assert both.outcome_scale_[1] == 1.0
+
+
+@pytest.mark.parametrize("mean", ["constant", LinearBasis()])
+def test_a_fit_that_fails_leaves_what_was_learned(mean):
+    x, y = wave(20)
+    model = held(noise=0.1, mean=mean).fit(x, y)
+    before = model.predict(x)
+    for rows, outcomes in (
+        (np.ones((20, 1)), y),
+        (np.ones((20, 2)), np.column_stack([y, y])),
+        (x, np.full(20, np.nan)),
+        (np.tile(x, 2), y[:3]),
+    ):
+        with pytest.raises(ValueError):
+            model.fit(rows, outcomes)
+        assert_allclose(model.predict(x), before, rtol=0)
+
+
+def test_a_column_of_outcomes_has_a_joint_distribution():
+    x, y = wave(20)
+    one, column = (held(noise=0.1).fit(x, outcomes) for outcomes in (y, y[:, None]))
+    expected, found = (model.predict_joint(x[:3]) for model in (one, column))
+    assert_allclose(found.mean(), expected.mean())
+    assert_allclose(found.covariance(), expected.covariance())
+    with pytest.raises(ValueError, match="needs one output; found 2"):
+        held(noise=0.1).fit(x, np.column_stack([y, y])).predict_joint(x[:3])
 
 
 def test_settings_come_as_a_table():
@@ -445,6 +522,8 @@ def test_distinct_rows_stand_in_rising_order_with_their_place():
         ({"mean": "linear"}, "mean must be one of"),
         ({"noise": "none"}, "noise must be one of"),
         ({"noise": -1.0}, "variance of 0 or more"),
+        ({"noise": None}, "variance of 0 or more; found None"),
+        ({"noise": [0.1]}, r"variance of 0 or more; found \[0.1\]"),
         ({"kernel": Periodic(1.0, 1.0)}, "must have one column"),
         ({"kernel": CategoricalKernel()}, "categories coded by whole numbers"),
         ({"method": "fast"}, "method must be one of"),
@@ -460,6 +539,36 @@ def test_a_function_that_is_no_kernel_is_refused():
     far = FunctionKernel(lambda X, Z: np.abs(X[:, :1] - Z[:, :1].T))
     with pytest.raises(NotPositiveDefinite, match="must be positive semidefinite"):
         GaussianProcessRegressor(far).fit(*wave(20))
+
+
+def test_a_function_that_does_not_look_at_the_other_rows_is_refused():
+    with pytest.raises(NotPositiveDefinite, match="a function of its two rows alone"):
+        GaussianProcessRegressor(FunctionKernel(lambda X, Z: X @ X.T)).fit(*wave(20))
+
+
+@pytest.mark.parametrize("method", [3, None, SparseProcess])
+def test_a_method_of_another_kind_is_refused(method):
+    with pytest.raises(TypeError, match="method must be one of"):
+        GaussianProcessRegressor(method=method).fit(*wave(20))
+
+
+@pytest.mark.parametrize("value", [np.nan, -0.5, np.inf])
+def test_known_noise_that_is_no_variance_is_named_with_its_row(value):
+    known = np.full(20, 0.1)
+    known[7] = value
+    with pytest.raises(ValueError, match=f"found {value:g} in row 7"):
+        held().fit(*wave(20), noise_variance=known)
+    with pytest.raises(ValueError, match=r"found shape \(3,\)"):
+        held().fit(*wave(20), noise_variance=known[:3])
+
+
+@pytest.mark.parametrize("unit", [1e-145, 1e-160, 1e-170])
+def test_outcomes_whose_squares_vanish_are_refused(unit):
+    x, y = wave(20)
+    for outcomes in (y * unit, np.column_stack([y, y * unit])):
+        with pytest.raises(ValueError, match="y must vary by 1e-140 or more"):
+            GaussianProcessRegressor().fit(x, outcomes)
+    assert np.isfinite(held().fit(x, y * 1e-130).log_evidence_)
 
 
 def test_a_kernel_of_another_kind_is_refused():
@@ -540,6 +649,42 @@ def test_outcomes_may_be_far_from_zero(offset):
     assert_allclose(far.predict(x) - offset, near.predict(x), atol=1e-3)
     assert_allclose(far.predict_dist(x).std(), near.predict_dist(x).std(), rtol=1e-3)
     assert_allclose(far.log_evidence_, near.log_evidence_, atol=1e-2)
+
+
+@pytest.mark.parametrize("method", ["exact", "series", "sparse"])
+def test_inputs_of_mean_functions_may_be_far_from_zero(method):
+    # Steps of 2^-20 are exact at all offsets.
+    x, y = wave(40)
+    x = np.round(x * 2.0**20) / 2.0**20
+    model = GaussianProcessRegressor(
+        Matern52(1.0).hold(), noise=0.1, mean=LinearBasis(), method=method
+    )
+    near, found = model.fit(x, y).predict(x), model.log_evidence_
+    for offset in (2.0**20, 2.0**27):
+        far = model.fit(x + offset, y)
+        assert_allclose(far.predict(x + offset), near, rtol=1e-6)
+        assert_allclose(far.log_evidence_, found, rtol=1e-6)
+    both = np.column_stack([x, np.full(40, 0.1)])
+    model = held(noise=0.1, mean=LinearBasis()).fit(both, y)
+    assert model.mean_columns_.tolist() == [0, 1]
+
+
+def test_outcomes_of_a_series_may_be_far_from_zero():
+    x, y = wave(100, noise=0.1)
+    kernel = Matern52(1.0).hold()
+    near, far = (
+        GaussianProcessRegressor(kernel, noise=0.01, method="series").fit(x, y + offset)
+        for offset in (0.0, 1e8)
+    )
+    # Outcomes of 1e8 have steps of 1.5e-8.
+    assert_allclose(far.log_evidence_, near.log_evidence_, atol=1e-4)
+    assert_allclose(far.predict(x) - 1e8, near.predict(x), atol=1e-6)
+    one, two = (m.leave_one_out(x, y + o).mean() - o for m, o in ((near, 0.0), (far, 1e8)))
+    assert_allclose(one, two, atol=1e-6)
+    one, two = (model.sample_functions(x[:5], 3, random_state=0) for model in (near, far))
+    assert_allclose(two - 1e8, one, atol=1e-6)
+    one, two = (model.components(x[:5])["part1"].mean() for model in (near, far))
+    assert_allclose(two, one, atol=1e-6)
 
 
 def coverage(n, truth, ratio, n_repeats, seed=0):
@@ -710,18 +855,31 @@ def test_settings_of_a_kernel_are_not_set_one_by_one():
     assert search.best_params_["kernel"].kernel.length_scale == 2.0
 
 
-def test_a_matrix_that_a_kernel_keeps_is_not_written_over():
+class Keeping:
+    """A squared exponential that keeps each matrix it has returned, and returns it again."""
+
+    def __init__(self):
+        self.kept = {}
+
+    def __call__(self, X, Z):
+        key = X.tobytes(), Z.tobytes()
+        if key not in self.kept:
+            self.kept[key] = SquaredExponential(1.0)(X, Z)
+        return self.kept[key]
+
+
+@pytest.mark.parametrize(
+    "method", ["exact", "sparse", SparseProcess(inducing=np.linspace(0.0, 10.0, 20)[:, None])]
+)
+def test_a_matrix_that_a_kernel_keeps_is_not_written_over(method):
     x, y = wave(15)
-    matrix = SquaredExponential(1.0)(x)
-    kept = matrix.copy()
-    kernel = FunctionKernel(
-        lambda X, Z: matrix if len(X) == len(Z) == 15 else SquaredExponential(1.0)(X, Z)
-    )
-    order = np.argsort(x[:, 0])
-    x, y, matrix = x[order], y[order], np.ascontiguousarray(matrix[np.ix_(order, order)])
-    kept = matrix.copy()
-    model = GaussianProcessRegressor(kernel, noise=0.1).fit(x, y)
+    kernel = FunctionKernel(Keeping())
+    model = GaussianProcessRegressor(kernel, noise=0.1, method=method).fit(x, y)
     model.predict_dist([[1.0]])
     model.log_evidence_at([])
-    assert_allclose(matrix, kept, rtol=0, atol=0)
-    assert_allclose(model.log_evidence_, held(noise=0.1).fit(x, y).log_evidence_, rtol=1e-12)
+    for (X, Z), matrix in kernel.function.kept.items():
+        rows = (np.frombuffer(part).reshape(-1, 1) for part in (X, Z))
+        assert_allclose(matrix, SquaredExponential(1.0)(*rows), rtol=0, atol=0)
+    expected = held(noise=0.1, method=method).fit(x, y)
+    assert_allclose(model.log_evidence_, expected.log_evidence_, rtol=1e-12)
+    assert_allclose(model.predict(x), expected.predict(x), rtol=1e-12)

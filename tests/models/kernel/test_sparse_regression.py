@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 
 from credo import GaussianProcessRegressor
 from credo.data import load, save
-from credo.features import SquaredExponential
+from credo.features import Linear, LinearBasis, Matern32, SquaredExponential, White
 from credo.inference import SparseProcess
 from credo.models.kernel import gaussian_process_regressor
 
@@ -90,3 +90,22 @@ def test_rows_that_do_not_fit_into_memory_are_refused_with_the_memory_they_need(
 def test_the_memory_of_inducing_inputs_hardly_grows_with_the_rows():
     assert SparseProcess().bytes_needed(100_000) < 250e6
     assert SparseProcess(500).bytes_needed(10**6) == SparseProcess(500).bytes_needed(10**5)
+
+
+@pytest.mark.parametrize("centered", [False, True])
+@pytest.mark.parametrize("mean", ["zero", "constant", LinearBasis()])
+def test_parts_of_a_sum_are_those_of_the_exact_process_if_every_row_is_inducing(mean, centered):
+    X, y = rows(60)
+    kernel = Matern32((0.8, 2.0)).hold() + Linear(0.5).hold() + White(0.01).hold()
+    both = np.column_stack([y, y**2])
+    found, expected = (
+        GaussianProcessRegressor(kernel, mean=mean, noise=0.04, method=method).fit(X, both)
+        for method in (SparseProcess(inducing=X), "exact")
+    )
+    new, _ = rows(20, seed=1)
+    parts, exact = found.components(new, centered), expected.components(new, centered)
+    assert list(parts) == list(exact)
+    # The covariance of the inducing values has jitter of 1e-10 of its diagonal.
+    for name, part in parts.items():
+        assert_allclose(part.mean(), exact[name].mean(), atol=1e-6)
+        assert_allclose(part.std(), exact[name].std(), atol=1e-6)

@@ -12,6 +12,7 @@ from credo.features.kernels.kernel import (
     Positive,
     SettingsKernel,
     per_setting,
+    single_setting,
 )
 from credo.numerics.array import Array, as_float
 from credo.numerics.example import Example
@@ -39,6 +40,10 @@ class White(SettingsKernel):
     learned: ClassVar[dict[str, tuple[float, float, float]]] = {
         "variance": (0.0, np.inf, 2.0),
     }
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        single_setting(self, "variance")
 
     @classmethod
     def examples(cls) -> tuple[Self, ...]:
@@ -78,6 +83,10 @@ class Constant(SettingsKernel):
     learned: ClassVar[dict[str, tuple[float, float, float]]] = {
         "variance": (0.0, np.inf, 2.0),
     }
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        single_setting(self, "variance")
 
     @classmethod
     def examples(cls) -> tuple[Self, ...]:

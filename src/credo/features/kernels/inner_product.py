@@ -13,6 +13,7 @@ from credo.features.kernels.kernel import (
     Positive,
     SettingsKernel,
     per_setting,
+    single_setting,
 )
 from credo.numerics.array import Array, as_float
 from credo.numerics.example import Example
@@ -101,6 +102,7 @@ class Polynomial(SettingsKernel):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        single_setting(self, "constant")
         if self.degree != int(self.degree) or self.degree < 1:
             raise ValueError(
                 f"degree must be a whole number from 1 on; found {quote(self.degree)}. Pass "
@@ -167,6 +169,10 @@ class ArcSine(SettingsKernel):
         "bias_variance": VARIANCE,
     }
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        single_setting(self, "bias_variance")
+
     @classmethod
     def examples(cls) -> tuple[Self | Example, ...]:
         """Return examples for the laws, and for saving."""
@@ -196,8 +202,11 @@ class ArcSine(SettingsKernel):
         ratio = np.clip(2.0 * inner / root, -1.0, 1.0)
 
         def pull(W: Array) -> Array:
-            # Weights W on the arcsine are weights V on the argument.
-            V = self._factor * W / np.sqrt(np.maximum(1.0 - ratio**2, 1e-300))
+            # Weights W on the arcsine are weights V on the argument. Where that is rounded to
+            # one the arcsine is at its end, and no variance moves it.
+            slope, below = np.zeros_like(ratio), 1.0 - ratio**2
+            np.divide(self._factor, np.sqrt(below), out=slope, where=below > 0)
+            V = W * slope
             cross, shrunk = V / root, V * ratio
             by_row = (shrunk @ np.ones(shrunk.shape[1])) / one
             by_column = (np.ones(len(shrunk)) @ shrunk) / two
@@ -218,7 +227,8 @@ class ArcSine(SettingsKernel):
         ratio = (one - 1.0) / one
 
         def pull(w: Array) -> Array:
-            slope = self._factor * w * 2.0 / (one**2 * np.sqrt(1.0 - ratio**2))
+            # The square root of 1 - ratio^2 is that of 2 B - 1, over B.
+            slope = self._factor * w * 2.0 / (one * np.sqrt(2.0 * one - 1.0))
             return self._by_logs(slope @ X**2, slope.sum())
 
         return self._factor * np.arcsin(ratio), pull

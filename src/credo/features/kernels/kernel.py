@@ -44,6 +44,7 @@ __all__ = [
     "multiplied",
     "per_setting",
     "positive_setting",
+    "single_setting",
 ]
 
 PullBack = Callable[[Array], Array]
@@ -208,7 +209,7 @@ class Kernel(ABC):
 
     def on(self, columns: Sequence[int]) -> SelectedKernel:
         """Return the kernel of these columns of the inputs alone, by number from 0."""
-        return SelectedKernel(self, tuple(columns))
+        return SelectedKernel(self, tuple(columns) if np.iterable(columns) else columns)
 
     def hold(self, *names: str) -> HeldKernel:
         """Return the kernel with the named parameters known; all of them if none is named."""
@@ -393,7 +394,9 @@ class ProductKernel(JoinedKernel):
         return _multiplied([part.evaluated_diagonal(X) for part in self.parts])
 
     def __repr__(self) -> str:
-        return " * ".join(_in_brackets(part) for part in self.parts)
+        # A multiple in front is read as one; behind another kernel it would change places.
+        first, *others = self.parts
+        return " * ".join([_in_brackets(first, SumKernel), *map(_in_brackets, others)])
 
 
 @dataclass(frozen=True)
@@ -413,7 +416,7 @@ class ScaledKernel(Kernel):
 
     def __post_init__(self) -> None:
         _require_parts((self.kernel,))
-        positive_setting(self, "variance")
+        single_setting(self, "variance")
 
     @classmethod
     def examples(cls) -> tuple[Self, ...]:
@@ -493,7 +496,7 @@ class SelectedKernel(Kernel):
 
     def __post_init__(self) -> None:
         _require_parts((self.kernel,))
-        numbers = tuple(self.columns)
+        numbers = tuple(self.columns) if np.iterable(self.columns) else ()
         is_number = all(isinstance(c, int | np.integer) and c >= 0 for c in numbers)
         if not numbers or not is_number or len(set(numbers)) < len(numbers):
             raise ValueError(
@@ -684,6 +687,15 @@ def check_mercer(kernel: Kernel, X: ArrayLike, tolerance: float = 1e-8) -> float
             "a kernel must be symmetric, k(x, z) = k(z, x); found a difference of "
             f"{lopsided:.3g} of the mean diagonal. {advice}"
         )
+    half = len(rows) // 2
+    part = as_float(kernel(rows[:half], rows[half : 2 * half]))
+    wanted = matrix[:half, half : 2 * half]
+    is_other = part.shape != wanted.shape
+    if is_other or float(np.abs(part - wanted).max(initial=0.0)) > tolerance * level:
+        raise NotPositiveDefinite(
+            "a kernel must be a function of its two rows alone; found other values for the "
+            f"same rows among {half} and among {len(rows)}. {advice}"
+        )
     smallest = float(np.linalg.eigvalsh(symmetrize(matrix))[0]) / level if len(matrix) else 0.0
     if smallest < -tolerance:
         raise NotPositiveDefinite(
@@ -712,6 +724,16 @@ def positive_setting(kernel: Any, name: str) -> None:
         )
     kept = float(values) if values.ndim == 0 else tuple(values.tolist())
     object.__setattr__(kernel, name, kept)
+
+
+def single_setting(kernel: Any, name: str) -> None:
+    """Keep a setting of a kernel as one positive float; refuse others."""
+    positive_setting(kernel, name)
+    if isinstance(getattr(kernel, name), tuple):
+        raise ValueError(
+            f"{name} of {type(kernel).__name__} must be one number; found "
+            f"{quote(getattr(kernel, name))}. Pass a float."
+        )
 
 
 def column_squares(X: Array, W: Array, Z: Array | None) -> Array:
@@ -792,5 +814,7 @@ def _stem(name: str) -> str:
     return name.split("[")[0]
 
 
-def _in_brackets(kernel: Kernel) -> str:
-    return f"({kernel!r})" if isinstance(kernel, SumKernel) else repr(kernel)
+def _in_brackets(kernel: Kernel, *kinds: type[Kernel]) -> str:
+    """Return how a kernel is written as a part of another, in brackets if it is of a kind."""
+    joined = kinds or (SumKernel, ProductKernel, ScaledKernel)
+    return f"({kernel!r})" if isinstance(kernel, joined) else repr(kernel)

@@ -23,7 +23,7 @@ from credo.features.kernels.kernel import (
     SettingsKernel,
     column_squares,
     per_setting,
-    positive_setting,
+    single_setting,
 )
 from credo.numerics.array import Array, as_float, squared_distances, work_array
 from credo.numerics.example import Example
@@ -324,7 +324,7 @@ class RationalQuadratic(StationaryKernel):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _require_single(self, "shape")
+        single_setting(self, "shape")
 
     @classmethod
     def examples(cls) -> tuple[Self, ...]:
@@ -380,7 +380,7 @@ class Periodic(SettingsKernel):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _require_single(self, "length_scale")
+        single_setting(self, "length_scale")
 
     @classmethod
     def examples(cls) -> tuple[Self | Example, ...]:
@@ -460,12 +460,3 @@ def _squares(X: Array, Z: Array | None) -> Array:
     if Z is None:
         np.fill_diagonal(found, 0.0)
     return found
-
-
-def _require_single(kernel: Any, name: str) -> None:
-    positive_setting(kernel, name)
-    if isinstance(getattr(kernel, name), tuple):
-        raise ValueError(
-            f"{name} of {type(kernel).__name__} must be one number; found "
-            f"{quote(getattr(kernel, name))}. Pass a float."
-        )

@@ -717,7 +717,7 @@ class _Induced:
 
 
 def _inducing_factor(kernel: Kernel, inducing: Array) -> tuple[Cholesky, Any]:
-    matrix, pull = kernel.evaluated(inducing)
+    matrix, pull = kernel.written(inducing)
     matrix[np.diag_indices_from(matrix)] += INDUCING_JITTER * matrix.diagonal().mean()
     return cholesky(matrix, largest_jitter=1e-4), pull
 

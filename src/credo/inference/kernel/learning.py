@@ -48,7 +48,7 @@ from credo.inference.kernel.search import (
     some_rows,
 )
 from credo.inference.kernel.sparse import SparseProcess
-from credo.numerics.array import Array, as_float, rounded
+from credo.numerics.array import Array, as_float, last_digit, rounded, rounding_variance
 from credo.numerics.form import Form
 from credo.numerics.linear.linear_algebra import LOG_TWO_PI, NotPositiveDefinite
 from credo.numerics.special.bijection import Interval
@@ -217,16 +217,22 @@ class Copies(NamedTuple):
     @classmethod
     def of(cls, x: Array, y: Array, weight: Array, known: Array) -> Copies:
         """Return distinct rows: equal inputs of equal known noise, (N, j), are copies."""
-        both, place = np.unique(np.column_stack([x, known]), axis=0, return_inverse=True)
+        rows = np.column_stack([x, known])
+        both, first, place = np.unique(rows, axis=0, return_index=True, return_inverse=True)
         place = place.reshape(-1)
-        n = len(both)
-        total = as_float(np.bincount(place, weight, n))
-        mean = _summed(place, weight[:, None] * y, n) / total[:, None]
-        scatter = _summed(place, weight[:, None] * np.square(y - mean[place]), n)
+        total, mean, scatter = _pooled(place, y, weight, y[first])
         inputs, noise = (
             np.ascontiguousarray(part) for part in np.split(both, [x.shape[1]], axis=1)
         )
         return cls(inputs, mean, noise, total, scatter, place)
+
+    def rounding(self, y: Array) -> Array:
+        """Return the variance of rounding of the outcomes (N, k) that were given, shape (k,).
+
+        Outcomes that repeat with their rows are no sign of rounding, and count once.
+        """
+        pairs = (np.column_stack([self.place, output]) for output in y.T)
+        return np.array([rounding_variance(np.unique(pair, axis=0)[:, 1]) for pair in pairs])
 
     def without(self, rows: NDArray[np.intp], y: Array, weight: Array) -> Copies:
         """Return the same distinct rows, those that have no copy left with weight zero.
@@ -240,13 +246,24 @@ class Copies(NamedTuple):
         """
         left = weight.copy()
         left[rows] = 0.0
-        n = len(self.x)
-        total = as_float(np.bincount(self.place, left, n))
-        sums = _summed(self.place, left[:, None] * y, n)
-        mean = self.y.copy()
-        np.divide(sums, total[:, None], out=mean, where=total[:, None] > 0)
-        scatter = _summed(self.place, left[:, None] * np.square(y - mean[self.place]), n)
+        total, mean, scatter = _pooled(self.place, y, left, self.y)
         return self._replace(y=mean, weight=total, scatter=scatter)
+
+
+def _pooled(
+    place: NDArray[np.intp], y: Array, weight: Array, origin: Array
+) -> tuple[Array, Array, Array]:
+    """Return the weight (n,), mean and scatter (n, k) of outcomes that have the same place.
+
+    Means are sums about an origin (n, k), which is the mean where there is no weight: copies
+    that are equal to it have it for their mean to the last digit, and no scatter.
+    """
+    n = len(origin)
+    total = as_float(np.bincount(place, weight, n))[:, None]
+    sums = _summed(place, weight[:, None] * (y - origin[place]), n)
+    mean = origin + np.divide(sums, total, out=np.zeros_like(sums), where=total > 0)
+    scatter = _summed(place, weight[:, None] * np.square(y - mean[place]), n)
+    return total[:, 0], mean, scatter
 
 
 def _summed(place: NDArray[np.intp], parts: Array, n: int) -> Array:
@@ -414,8 +431,10 @@ class ProcessProblem(SettingsProblem):
     def y_variances(self) -> Array:
         """Variance of each output over rows; that of the others where one does not vary."""
         total = float(self.noise.weight.sum())
-        y, share = self.data.y, self.noise.weight / total
+        # Differences to the first of equal outcomes are zero to the last digit.
+        y, share = self.data.y - self.data.y[0], self.noise.weight / total
         found = share @ np.square(y - share @ y) + self.noise.scatter.sum(axis=0) / total
+        found = np.where(found > last_digit(self.data.y) ** 2, found, 0.0)
         return np.where(found > 0, found, found.mean() or 1.0)
 
     @cached_property

@@ -190,7 +190,7 @@ def harmonics_left_out(kernel: Kernel) -> float:
 
 def _held(kernel: HeldKernel, times: Array, origin: float) -> Terms:
     terms, pull = terms_of(kernel.kernel, times, origin)
-    is_free = np.array(kernel.is_free)
+    is_free = np.array(kernel.is_free, dtype=bool)
     return Terms(terms, lambda slopes: pull(slopes)[is_free])
 
 
@@ -595,11 +595,13 @@ class SeriesProcess:
                 UserWarning,
             )
         found = _Series.of(data, kernel, noise).filtered()
+        coefficients = found.coefficients.copy()
+        coefficients[:1] += data.origin
         return SeriesBelief(
             kernel,
             data,
             noise + found.jitter,
-            found.coefficients,
+            coefficients,
             found.mean_root,
             found.jitter,
         )
@@ -635,7 +637,7 @@ class SeriesBelief:
 
     def moments(self, X: Array, columns: Array) -> tuple[Array, Array]:
         """Return mean (m, k) and variance (m,) of the function at rows, without noise."""
-        found = self._smoothed(X, (self.kernel,), self._sides)
+        found = self._smoothed(X, (self.kernel,), self.data.sides)
         mean, variance = self._with_mean(found.means[:, 0], found.variances[:, 0], columns)
         return mean, np.maximum(variance + _white_variance(self.kernel, X), 0.0)
 
@@ -652,10 +654,11 @@ class SeriesBelief:
             Whether to take from each part its average over the rows.
         """
         parts = self.kernel.addends
-        n_series = self._sides.shape[1]
+        sides = self.data.sides
+        n_series = sides.shape[1]
         # The covariance with an average is one more series for each part.
         averages = [_average(part, self.data.x, X)[:, None] for part in parts if is_centered]
-        found = self._smoothed(X, parts, np.hstack([self._sides, *averages]))
+        found = self._smoothed(X, parts, np.hstack([sides, *averages]))
         none = np.zeros((len(X), len(self.mean_root)))
         pairs = []
         for j, part in enumerate(parts):
@@ -704,11 +707,12 @@ class SeriesBelief:
         for first in range(0, n, size):
             n_draws = min(size, n - first)
             seen, asked = series.sample(rng, n_draws * k)
-            left = np.tile(self.data.y, n_draws) - seen
+            left = np.tile(self.data.y - self.data.origin, n_draws) - seen
             found = self._smoothed(X, (self.kernel,), np.hstack([left, self.data.columns]))
             known, beside = np.hsplit(found.means[:, 0], [n_draws * k])
             taken = self._regressed(found.weights[:, n_draws * k :].T @ left)
             values = asked + known + (columns - beside) @ taken
+            values += np.tile(self._level(columns), n_draws)
             parts.append(values.reshape(len(X), n_draws, k).transpose(1, 0, 2))
         return np.concatenate(parts)
 
@@ -725,9 +729,9 @@ class SeriesBelief:
         ``y_i - a_i / P_ii`` and ``1 / P_ii``, noise included, as for `ExactBelief`.
         """
         none = np.empty((0, 1))
-        found = self._smoothed(none, (self.kernel,), self._sides)
+        found = self._smoothed(none, (self.kernel,), self.data.sides)
         k = self.data.y.shape[1]
-        weights = found.weights[:, :k] - found.weights[:, k:] @ self.coefficients
+        weights = found.weights[:, :k] - found.weights[:, k:] @ self._above_origin
         pinned = self._open_mean(found.weights[:, k:])
         precision = found.precision - np.einsum("ij,ij->i", pinned, pinned)
         return self.data.y - weights / precision[:, None], 1.0 / precision
@@ -738,8 +742,16 @@ class SeriesBelief:
         return SeriesProcess().belief(data, self.kernel, np.concatenate([self.noise, noise]))
 
     @property
-    def _sides(self) -> Array:
-        return np.hstack([self.data.y, self.data.columns])
+    def _above_origin(self) -> Array:
+        """Coefficients of the mean functions for outcomes around their origin, (q, k)."""
+        found = self.coefficients.copy()
+        found[:1] -= self.data.origin
+        return found
+
+    def _level(self, columns: Array) -> Array:
+        """Return what the origin of the outcomes adds at rows with these columns, (m, k)."""
+        first = columns[:, :1] if columns.shape[1] else np.zeros((len(columns), 1))
+        return np.asarray(first * self.data.origin)
 
     def _smoothed(self, X: Array, parts: tuple[Kernel, ...], sides: Array) -> _Smoothed:
         return _smoothed(self.data.x, self.noise, sides, X, parts)
@@ -750,7 +762,8 @@ class SeriesBelief:
         beside = columns - means[:, k:]
         open_mean = self._open_mean(beside)
         spread = np.einsum("ij,ij->i", open_mean, open_mean)
-        return means[:, :k] + beside @ self.coefficients, variance + spread
+        mean = means[:, :k] + beside @ self._above_origin + self._level(columns)
+        return mean, variance + spread
 
     def _open_mean(self, columns: Array) -> Array:
         """Return what is not known of combinations of mean functions, whitened, (m, q)."""
@@ -760,7 +773,10 @@ class SeriesBelief:
 
 
 class _Filtered(NamedTuple):
-    """What one pass over the rows finds, and where a pass back can begin anew."""
+    """What one pass over the rows finds, and where a pass back can begin anew.
+
+    Coefficients are those for outcomes around their origin.
+    """
 
     log_evidence: float
     coefficients: Array
@@ -876,8 +892,8 @@ class _Series:
         return found
 
     def sides(self) -> Array:
-        """Return outcomes and mean functions in the order of time, shape (n, k + q)."""
-        both = np.hstack([self.data.y, self.data.columns])
+        """Return centered outcomes and mean functions in the order of time, (n, k + q)."""
+        both = self.data.sides
         return both if self.order is None else both[self.order]
 
     @cached_property

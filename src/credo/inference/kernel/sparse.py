@@ -26,7 +26,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from credo.features.kernels.equality import White
-from credo.features.kernels.kernel import Kernel, SumKernel
+from credo.features.kernels.kernel import Kernel, SumKernel, multiplied
 from credo.inference.kernel.exact import mean_factor
 from credo.inference.kernel.inducing import candidate_rows, greedy_rows, usual_number
 from credo.inference.kernel.process import (
@@ -34,6 +34,7 @@ from credo.inference.kernel.process import (
     JOINT_MATRICES,
     NoisyEvidence,
     ProcessData,
+    centered_moments,
     row_blocks,
     sampled,
 )
@@ -249,8 +250,8 @@ class _Sums:
             variance = noise[rows]
             weight = 1.0 / np.sqrt(variance)
             gram = base.kernel.evaluated(data.x[rows], base.inducing)[0]
-            gram *= weight[:, None]
-            whitened = dtrsm(1.0, base.lower, gram.T, overwrite_b=True)
+            weighted = multiplied(gram, weight[:, None])
+            whitened = dtrsm(1.0, base.lower, weighted.T, overwrite_b=True)
             inner = dsyrk(1.0, whitened, 1.0, inner, overwrite_c=True)
             cross += whitened @ (sides[rows] * weight[:, None])
             known = np.einsum("ij,ij->j", whitened, whitened)
@@ -526,11 +527,51 @@ class SparseBelief:
         """Return mean (m, k) and variance (m,) of the function at rows, without noise."""
         mean, variance = np.empty((len(X), self.data.y.shape[1])), np.empty(len(X))
         for rows in row_blocks(len(X), len(self.whole.base.inducing)):
-            mean[rows], known, doubt = self._parts(X[rows], columns[rows])
+            mean[rows], known, doubt = self._parts(self._cross(X[rows]), columns[rows])
             variance[rows] = self.kernel.evaluated_diagonal(X[rows])[0]
             variance[rows] -= np.einsum("ij,ij->j", known, known)
             variance[rows] += np.einsum("ij,ij->j", doubt, doubt)
         return mean, np.maximum(variance, 0.0)
+
+    def components(self, X: Array, is_centered: bool) -> list[tuple[Array, Array]]:
+        """Return mean (m, k) and variance (m,) of the part of each addend of the kernel.
+
+        By the covariances of each part with the inducing values in place of those of their
+        sum.
+
+        Parameters
+        ----------
+        is_centered
+            Whether to take from each part its average over the rows.
+        """
+        return [self._component(part, X, is_centered) for part in self.kernel.addends]
+
+    def _component(self, part: Kernel, X: Array, is_centered: bool) -> tuple[Array, Array]:
+        inducing, n = self.whole.base.inducing, len(X)
+        q, k = self.whole.origin.shape
+        mean, variance, shared = np.empty((n, k)), np.empty(n), np.empty(n)
+        blocks = list(row_blocks(n, max(n, len(inducing)) if is_centered else len(inducing)))
+        if is_centered:
+            sums = [part.evaluated(X[rows], inducing)[0].sum(axis=0) for rows in blocks]
+            average = sum(sums, start=np.zeros(len(inducing))) / n
+            _, known_average, open_average = self._parts(average[None], np.zeros((1, q)))
+        for rows in blocks:
+            cross = part.evaluated(X[rows], inducing)[0]
+            mean[rows], known, doubt = self._parts(cross, np.zeros((len(cross), q)))
+            variance[rows] = part.evaluated_diagonal(X[rows])[0]
+            variance[rows] -= np.einsum("ij,ij->j", known, known)
+            variance[rows] += np.einsum("ij,ij->j", doubt, doubt)
+            if is_centered:
+                shared[rows] = part.evaluated(X[rows], X)[0].mean(axis=1)
+                shared[rows] += open_average[:, 0] @ doubt - known_average[:, 0] @ known
+        if is_centered:
+            return centered_moments(mean, variance, shared)
+        return mean, np.maximum(variance, 0.0)
+
+    def mean_function(self, columns: Array) -> tuple[Array, Array]:
+        """Return mean (m, k) and variance (m,) of the mean functions at rows."""
+        open_mean = solve_lower(self.whole.sides.mean_root, columns.T)
+        return columns @ self.coefficients, np.einsum("ij,ij->j", open_mean, open_mean)
 
     def joint_bytes(self, m: int) -> float:
         """Return the memory that `joint` and draws of so many rows take."""
@@ -538,7 +579,7 @@ class SparseBelief:
 
     def joint(self, X: Array, columns: Array) -> tuple[Array, Array]:
         """Return mean (m, k) and covariance (m, m) of the function at rows, without noise."""
-        mean, known, doubt = self._parts(X, columns)
+        mean, known, doubt = self._parts(self._cross(X), columns)
         covariance = self.kernel.evaluated(X)[0] - known.T @ known + doubt.T @ doubt
         return mean, symmetrize(covariance)
 
@@ -608,11 +649,15 @@ class SparseBelief:
             whole = whole.extended(left, noise[is_kept] + 1.0 / kept[is_kept])
         return replace(self, data=replace(self.data, y=y), whole=whole)
 
-    def _parts(self, X: Array, columns: Array) -> tuple[Array, Array, Array]:
+    def _cross(self, X: Array) -> Array:
+        """Return covariances of the function at rows with the inducing values, (b, m)."""
+        base = self.whole.base
+        return base.kernel.evaluated(X, base.inducing)[0]
+
+    def _parts(self, cross: Array, columns: Array) -> tuple[Array, Array, Array]:
         """Return the mean, what outcomes say of the function, and what they leave open."""
         whole = self.whole
-        gram = whole.base.kernel.evaluated(X, whole.base.inducing)[0]
-        mean = gram @ whole.sides.weights + columns @ self.coefficients
-        known = solve_lower(whole.base.lower, gram.T)
+        mean = cross @ whole.sides.weights + columns @ self.coefficients
+        known = solve_lower(whole.base.lower, cross.T)
         doubt = solve_lower(whole.root, known)
-        return mean, known, np.vstack([doubt, whole.open_mean(columns, gram).T])
+        return mean, known, np.vstack([doubt, whole.open_mean(columns, cross).T])

@@ -853,7 +853,7 @@ def log_expected_softmax(mean: Array, root: Array, coding: Array) -> Array:
         scores -= scores.max(axis=1, keepdims=True)
         share = np.exp(scores)
         total = share.sum(axis=1, keepdims=True)
-        probability = (share / total) @ weight
+        probability = (share @ (weight / total).swapaxes(1, 2))[:, :, 0]
         is_tiny = probability.min(axis=1) < _TINY
         part = np.log(np.maximum(probability, _TINY))
         if is_tiny.any():
@@ -877,26 +877,100 @@ def integrated_log_probability(mean: Array, covariance: Array, coding: Array) ->
     if len(coding) == 2:
         both = np.column_stack([-mean, mean])
         return log_logistic_normal_mean(both, np.sqrt(covariance[:, 0]))
+    if len(coding) == 3:
+        return log_expected_softmax(mean, _plane_root(covariance), coding)
     root = cholesky(covariance, largest_jitter=1e-6).lower
     return log_expected_softmax(mean, root, coding)
 
 
-def _scores(mean: Array, root: Array, coding: Array) -> Iterator[tuple[slice, Array, Array]]:
+def _plane_root(covariance: Array) -> Array:
+    """Return a root of covariances (n, 2, 2) whose columns are their principal axes.
+
+    An order of the classes turns the coordinates, and leaves these axes where they are.
+    """
+    one, both, two = covariance[:, 0, 0], covariance[:, 0, 1], covariance[:, 1, 1]
+    middle, gap = 0.5 * (one + two), np.hypot(0.5 * (one - two), both)
+    turn = 0.5 * np.arctan2(2.0 * both, one - two)
+    long, short = np.sqrt(middle + gap), np.sqrt(np.maximum(middle - gap, 0.0))
+    axes = np.array(
+        [
+            [long * np.cos(turn), -short * np.sin(turn)],
+            [long * np.sin(turn), short * np.cos(turn)],
+        ]
+    )
+    return np.ascontiguousarray(axes.transpose(2, 0, 1))
+
+
+def _scores(
+    mean: Array, root: Array, coding: Array
+) -> Iterator[tuple[NDArray[np.intp], Array, Array]]:
     """Yield rows, their scores at every node (n, K, n_nodes), and the weights of the nodes."""
-    nodes, weight = _nodes(mean.shape[1])
-    size = max(1, _BLOCK_NUMBERS // (len(coding) * len(weight)))
     center, spread = mean @ coding.T, coding @ root
-    for start in range(0, len(mean), size):
-        rows = slice(start, min(start + size, len(mean)))
-        scores = spread[rows] @ nodes
-        scores += center[rows, :, None]
-        yield rows, scores, weight
+    sizes = _sizes(spread)
+    kinds, kind_of = np.unique(sizes, axis=0, return_inverse=True)
+    for k, kind in enumerate(kinds.tolist()):
+        nodes, weight = _plane_nodes(*kind) if len(coding) == 3 else _nodes(len(coding), *kind)
+        chosen = np.flatnonzero(kind_of.reshape(-1) == k)
+        n_rows = max(1, _BLOCK_NUMBERS // (len(coding) * len(weight)))
+        for start in range(0, len(chosen), n_rows):
+            rows = chosen[start : start + n_rows]
+            scores = spread[rows] @ nodes
+            scores += center[rows, :, None]
+            yield rows, scores, weight
 
 
-@lru_cache(maxsize=16)
-def _nodes(n: int) -> tuple[Array, Array]:
-    """Return nodes (n, n_nodes) and weights for a standard normal in n dimensions."""
-    n_half = 2 * max(32, 256 >> n, 2 * n)
+def _sizes(spread: Array) -> NDArray[np.intp]:
+    """Return how many nodes rows need whose scores are spread like this, (n, 2) or (n, 1)."""
+    if spread.shape[1] == 3:
+        step = SCORE_STEP / np.maximum(np.ptp(spread, axis=1), SCORE_STEP / WIDEST_STEP)
+        found = np.searchsorted(GRID_SIZES, RADIUS / step)
+        return np.asarray(np.minimum(found, len(GRID_SIZES) - 1))
+    variance = np.square(spread).sum(axis=2).max(axis=1, keepdims=True)
+    return np.asarray(np.searchsorted(SPREADS, np.sqrt(variance)))
+
+
+RADIUS = 4.2
+"""Standard deviations that nodes in the plane reach."""
+
+WIDEST_STEP, SCORE_STEP = 0.84, 2.4
+"""Steps between them at the most: in standard deviations, and in differences of scores.
+
+The trapezoidal rule is off by about ``exp(-2 pi^2 / step^2)`` for a normal density, and by
+``exp(-2 pi^2 / step)`` for a logistic function, which has its poles at ``pi i``.
+"""
+
+GRID_SIZES = np.array([5, 6, 8, 10, 12, 14, 16, 20, 24, 28, 32])
+"""Steps from the center that there may be along an axis."""
+
+SPREADS = np.array([1.5, 6.0])
+"""Standard deviations of scores beyond each of which there are twice as many nodes."""
+
+
+@lru_cache(maxsize=128)
+def _plane_nodes(one: int, two: int) -> tuple[Array, Array]:
+    """Return nodes (2, n_nodes) and weights for a standard normal in the plane: a grid.
+
+    Parameters
+    ----------
+    one, two
+        Places in `GRID_SIZES`, one for each axis.
+    """
+    axes = [np.arange(-n, n + 1) * (RADIUS / n) for n in GRID_SIZES[[one, two]]]
+    nodes = np.array(np.meshgrid(*axes)).reshape(2, -1)
+    nodes = nodes[:, np.square(nodes).sum(axis=0) <= RADIUS**2 + 1e-9]
+    weight = special.softmax(-0.5 * np.square(nodes).sum(axis=0))
+    return nodes / np.sqrt(np.square(nodes) @ weight)[:, None], weight
+
+
+@lru_cache(maxsize=32)
+def _nodes(n_classes: int, level: int) -> tuple[Array, Array]:
+    """Return nodes (n, n_nodes) and weights for a standard normal in n dimensions.
+
+    There is one dimension less than classes. Each level has twice as many nodes as the one
+    before.
+    """
+    n = n_classes - 1
+    n_half = 2 * max(32, 2 * n) << level
     points = _even_points(n_half, n + 1)
     direction = special.ndtri(points[:, 1:])
     direction /= np.sqrt((direction**2).sum(axis=1, keepdims=True))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import replace
+from numbers import Real
 from typing import Annotated, Any, Self
 
 import numpy as np
@@ -38,13 +39,14 @@ from credo.inference.kernel.series import SeriesProcess, state_dimension
 from credo.inference.kernel.sparse import SparseProcess
 from credo.models.contract.diagnosis import diagnose_drawn
 from credo.models.contract.inputs import (
+    LARGEST,
     generator,
     require_choice,
     row_weight,
     validated,
 )
 from credo.models.contract.regressor import PredictiveRegressor
-from credo.numerics.array import Array, as_float, rounding_variance
+from credo.numerics.array import Array, as_float, last_digit
 from credo.numerics.example import Example
 from credo.numerics.form import FINITE, Form
 from credo.numerics.linear.linear_algebra import independent_columns
@@ -132,8 +134,10 @@ class GaussianProcessRegressor(PredictiveRegressor):
         is their largest value, "none".
     evidence_flat_
         Which unknowns have a flat prior of density one.
-    mean_columns_
-        Which of the mean functions differ on the training rows, and are used.
+    mean_center_, mean_columns_
+        What is taken off each mean function, which keeps inputs far from zero from cancelling:
+        its mean over distinct training rows, and nothing off the level. Which of the mean
+        functions differ on the training rows, and are used.
     method_
         How it was computed.
     jitter_
@@ -162,6 +166,7 @@ class GaussianProcessRegressor(PredictiveRegressor):
     log_evidence_: float
     log_parameter_std_: Annotated[Array, Form("p", 0.0)]
     log_parameters_: Annotated[Array, Form("p")]
+    mean_center_: Annotated[Array, Form("f")]
     mean_columns_: Annotated[NDArray[np.intp], Form("q", 0)]
     method_: str
     noise_basis_: Basis | None
@@ -218,9 +223,12 @@ class GaussianProcessRegressor(PredictiveRegressor):
             Variance of the noise of each row that is known beforehand, beside what is learned.
         """
         self._check_settings()
-        for name in ("basis_", "noise_basis_"):
-            if hasattr(self, name):
-                delattr(self, name)
+        # What was learned before stays if this fails.
+        fitted = copy(self)._learned(X, y, sample_weight, noise_variance)
+        self.__dict__.update(vars(fitted))
+        return self
+
+    def _learned(self, X: Any, y: Any, sample_weight: Any, noise_variance: Any) -> Self:
         data, noise = self._rows(X, y, sample_weight, noise_variance, is_first=True)
         kernel = self._start_kernel(data.x)
         variance: float | None = None
@@ -313,7 +321,7 @@ class GaussianProcessRegressor(PredictiveRegressor):
         At the most probable settings; for one output.
         """
         inputs = self._inputs(X)
-        if not self._is_single:
+        if len(self.outcome_scale_) > 1:
             raise ValueError(
                 f"predict_joint needs one output; found {len(self.outcome_scale_)}. Fit one "
                 "model for each output."
@@ -398,6 +406,7 @@ class GaussianProcessRegressor(PredictiveRegressor):
         check_is_fitted(self)
         model = copy(self)
         data, noise = model._rows(X, y, sample_weight, None, is_first=False)
+        _require_rows(data.columns.shape[1], data.columns, len(data.x))
         model.posterior_ = self.posterior_.conditioned(data, noise)
         change = model.posterior_.log_evidence_at_mode - self.posterior_.log_evidence_at_mode
         shift = model._scale_shift() - self._scale_shift()
@@ -461,13 +470,19 @@ class GaussianProcessRegressor(PredictiveRegressor):
             require_choice("mean", self.mean, ("constant", "zero"))
         if isinstance(self.noise, str):
             require_choice("noise", self.noise, ("learned", "varying"))
-        elif not isinstance(self.noise, Basis) and not 0 <= float(self.noise) < np.inf:
+        elif not isinstance(self.noise, Basis) and not _is_variance(self.noise):
             raise ValueError(
                 "noise must be 'learned', 'varying', a basis, or a variance of 0 or more; "
                 f"found {quote(self.noise)}. Choose from these."
             )
         if isinstance(self.method, str):
             require_choice("method", self.method, ("auto", *METHODS))
+        elif isinstance(self.method, type) or not hasattr(self.method, "evidence"):
+            raise TypeError(
+                f"method must be one of {quote(['auto', *METHODS])}, or a method of "
+                f"credo.inference, such as SparseProcess(500); found {quote(self.method)}. "
+                "Pass one of these."
+            )
 
     def _training_rows(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None
@@ -523,28 +538,23 @@ class GaussianProcessRegressor(PredictiveRegressor):
         known = self._known_noise(noise_variance, len(x))
         is_kept = weight > 0
         if is_first:
+            _require_visible(outcomes[is_kept])
             self._is_single = outcomes.ndim == 1
             self._place(x[is_kept])
             self.outcome_scale_ = self._scale_of(outcomes[is_kept])
         scaled = outcomes.reshape(len(x), -1)[is_kept] / self.outcome_scale_
         rows = Copies.of(x[is_kept], scaled, weight[is_kept], known[is_kept])
         columns, scale = self._columns(rows.x), self.outcome_scale_
-        if len(columns) <= columns.shape[1]:
-            raise ValueError(
-                "distinct rows of positive weight must outnumber the mean functions, of which "
-                f"there are {columns.shape[1]}; found n_samples={len(columns)}. Add rows, or "
-                "use mean='zero'."
-            )
+        if is_first:
+            _require_rows(columns.shape[1] + 1, columns, int(is_kept.sum()))
         level = self._noise_level
-        # Outcomes that repeat with their rows are no sign of rounding.
-        seen = scaled if rows.scatter.any() else rows.y
         noise = RowNoise(
             rows.known / scale**2,
             rows.weight,
             rows.scatter,
             self._noise_columns(rows.x),
             None if level is None else level / scale**2,
-            np.array([rounding_variance(output) for output in seen.T]),
+            rows.rounding(scaled),
         )
         _require_noise_of_copies(noise)
         return ProcessData(rows.x, rows.y, columns), noise
@@ -553,17 +563,23 @@ class GaussianProcessRegressor(PredictiveRegressor):
         """Return what outcomes are divided by: several outputs share one kernel."""
         if outcomes.ndim == 1 or outcomes.shape[1] == 1:
             return np.ones(1)
-        return column_spread(outcomes, 1.0)
+        spread = column_spread(outcomes - outcomes[0], 1.0)
+        return np.where(spread > last_digit(outcomes), spread, 1.0)
 
     def _place(self, x: Array) -> None:
         rows = distinct_rows(x)
         self.basis_ = self.mean.place(rows) if isinstance(self.mean, Basis) else None
         functions = self._mean_functions(rows)
-        self.mean_columns_ = np.arange(functions.shape[1])
+        n_functions = functions.shape[1]
+        self.mean_center_, self.mean_columns_ = np.zeros(n_functions), np.arange(n_functions)
         if self.basis_ is not None:
+            self.mean_center_[1:] = functions[:, 1:].mean(axis=0)
+            is_flat = np.ptp(functions, axis=0) <= 4.0 * last_digit(functions)
+            centered = np.where(is_flat, 0.0, functions - self.mean_center_)
+            centered[:, 0] = 1.0
             # The first is the level; more functions than rows have nothing to learn from.
             most = max(1, len(rows) - 1)
-            self.mean_columns_ = independent_columns(functions)[:most]
+            self.mean_columns_ = independent_columns(centered)[:most]
         noise: Any = self.noise
         if isinstance(noise, str) and noise == "varying":
             noise = varying_noise_basis(len(rows))
@@ -573,10 +589,15 @@ class GaussianProcessRegressor(PredictiveRegressor):
         if noise_variance is None:
             return np.zeros(n)
         known = as_float(noise_variance)
-        if known.shape != (n,) or not np.all((known >= 0) & (known < np.inf)):
+        wanted = f"noise_variance must hold a variance of 0 or more for each of the {n} rows"
+        if known.shape != (n,):
+            raise ValueError(f"{wanted}; found shape {known.shape}. Pass one for each row.")
+        is_odd = ~((known >= 0) & (known < np.inf))
+        if is_odd.any():
+            row = int(np.flatnonzero(is_odd)[0])
             raise ValueError(
-                f"noise_variance must hold a variance of 0 or more for each of the {n} rows; "
-                f"found shape {known.shape} or other numbers. Pass one for each row."
+                f"{wanted}; found {known[row]:g} in row {row}. Pass variances, with 0 where "
+                "there is no known noise."
             )
         return known
 
@@ -591,7 +612,8 @@ class GaussianProcessRegressor(PredictiveRegressor):
         return float(self.noise)
 
     def _columns(self, x: Array) -> Array:
-        return np.ascontiguousarray(self._mean_functions(x)[:, self.mean_columns_])
+        functions = self._mean_functions(x) - self.mean_center_
+        return np.ascontiguousarray(functions[:, self.mean_columns_])
 
     def _mean_functions(self, x: Array) -> Array:
         if self.basis_ is not None:
@@ -719,6 +741,34 @@ class GaussianProcessRegressor(PredictiveRegressor):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
+
+
+def _is_variance(noise: Any) -> bool:
+    """Return whether this is one finite number of 0 or more."""
+    return isinstance(noise, Real) and 0.0 <= float(noise) < np.inf
+
+
+def _require_visible(outcomes: Array) -> None:
+    """Raise an error if outcomes differ by so little that squares of it vanish."""
+    gap, digit = np.ptp(outcomes, axis=0), last_digit(outcomes)
+    gaps = np.atleast_1d(gap[(gap > digit) & (gap < 1.0 / LARGEST)])
+    if len(gaps):
+        raise ValueError(
+            f"y must vary by {1.0 / LARGEST:g} or more, so that squares are above 0, or not at "
+            f"all; found a range of {gaps[0]:g}. Change the unit: multiply by a constant."
+        )
+
+
+def _require_rows(least: int, columns: Array, n_rows: int) -> None:
+    """Raise an error if there are fewer distinct rows than mean functions need."""
+    n, n_functions = columns.shape
+    if n >= least:
+        return
+    found = f"n_samples={n}" if n == n_rows else f"{n} distinct among n_samples={n_rows}"
+    raise ValueError(
+        f"distinct rows of positive weight must be {least} or more for {n_functions} mean "
+        f"functions; found {found}. Add rows with other inputs, or use mean='zero'."
+    )
 
 
 def _require_noise_of_copies(noise: RowNoise) -> None:
