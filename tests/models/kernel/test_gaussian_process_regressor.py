@@ -477,6 +477,34 @@ def test_sums_and_products_learn_a_season():
     assert np.abs(model.predict(x[96:]) - y[96:]).mean() < 0.5
 
 
+@pytest.mark.parametrize("overtone", [0.0, 1.5])
+@pytest.mark.parametrize(("unit", "guess"), [(1.0, 1.0), (1.0, 5.0), (365.0, 1.0)])
+def test_a_period_is_found_whatever_its_unit_and_first_guess(unit, guess, overtone):
+    rng = np.random.default_rng(0)
+    x = np.sort(rng.uniform(0.0, 20.0, 100))
+    turn = 2 * np.pi * x / 2.3
+    y = np.sin(turn) + overtone * np.sin(2 * turn + 1.0) + 0.1 * rng.standard_normal(100)
+    model = GaussianProcessRegressor(1.0 * Periodic(1.0, guess)).fit(unit * x[:, None], y)
+    assert_allclose(model.kernel_.kernel.period, 2.3 * unit, rtol=2e-3)
+
+
+def test_a_period_of_a_chosen_column_is_found_beside_a_trend():
+    rng = np.random.default_rng(0)
+    x = rng.uniform(0.0, 12.0, (120, 2))
+    y = 0.5 * x[:, 0] + np.sin(2 * np.pi * x[:, 1] / 1.7) + 0.1 * rng.standard_normal(120)
+    kernel = 1.0 * Linear() + (1.0 * Periodic(1.0, 1.0)).on([1])
+    model = GaussianProcessRegressor(kernel).fit(x, y)
+    assert_allclose(model.settings().loc["part2.period", "value"], 1.7, rtol=5e-3)
+
+
+def test_a_period_that_is_held_stays():
+    rng = np.random.default_rng(0)
+    x = np.sort(rng.uniform(0.0, 20.0, 60))[:, None]
+    y = np.sin(2 * np.pi * x[:, 0] / 2.3)
+    model = GaussianProcessRegressor(1.0 * Periodic(1.0, 1.9).hold("period")).fit(x, y)
+    assert model.kernel_.kernel.kernel.period == 1.9
+
+
 def test_draws_of_functions_follow_the_posterior():
     x, y = wave(20)
     model = held(noise=0.1, random_state=0).fit(x, y)
