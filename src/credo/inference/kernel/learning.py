@@ -988,7 +988,9 @@ def _draws(problem: ProcessProblem, learned: Learned) -> tuple[Array, Array]:
     normal = _even_normals(n_near, p)
     near = _Normals.of(learned.free[is_open], learned.covariance[np.ix_(is_open, is_open)])
     spread = np.where(np.isfinite(problem.spread), problem.spread, OPEN_SPREAD)[is_open]
-    wide = _Normals.of(problem.natural[is_open], np.diag(spread**2))
+    # Places of even draws go by values, so that the order of columns does not matter.
+    order = np.argsort(learned.free[is_open], kind="stable")
+    wide = _Normals(problem.natural[is_open], np.diag(spread)[:, order])
     drawn = [near.at(np.vstack([normal, -normal])), wide.at(_even_normals(n_wide, p))]
     points = np.tile(learned.free, (2 * n_near + n_wide, 1))
     points[:, is_open] = np.vstack(drawn)
@@ -1067,8 +1069,10 @@ class _Normals(NamedTuple):
 
     @classmethod
     def of(cls, center: Array, covariance: Array) -> Self:
+        """Return a normal by its axes, each with its largest entry above zero."""
         values, vectors = np.linalg.eigh(covariance)
-        return cls(center, vectors * np.sqrt(values))
+        largest = np.take_along_axis(vectors, np.abs(vectors).argmax(axis=0)[None], axis=0)
+        return cls(center, vectors * np.sign(largest) * np.sqrt(values))
 
     def at(self, standard: Array) -> Array:
         """Return draws from standard ones, shape (s, p)."""
