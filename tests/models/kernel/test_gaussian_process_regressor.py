@@ -462,6 +462,19 @@ def test_rows_without_noise_are_left_out_and_forgotten():
     assert_allclose(forgot.predict(x[:1]), again.predict(x[:1]), rtol=1e-4)
 
 
+@pytest.mark.parametrize("method", ["exact", "series"])
+def test_jitter_that_moves_the_function_is_warned_of(method):
+    x = np.linspace(0.0, 10.0, 300)[:, None]
+    y = np.sin(x[:, 0])
+    flat = GaussianProcessRegressor(Matern52(1e5).hold(), noise=0.0, method=method)
+    with pytest.warns(UserWarning, match="a jitter of .* had to be added to its diagonal"):
+        flat.fit(x, y)
+    # Jitter that does not show is not worth a word.
+    smooth = GaussianProcessRegressor(SquaredExponential(3.0).hold(), noise=0.0).fit(x, y)
+    assert smooth.jitter_ > 0
+    assert_allclose(smooth.predict(x), y, atol=1e-6)
+
+
 def test_a_kernel_of_noise_alone_is_refused():
     x, y = wave(12)
     with pytest.raises(ValueError, match="must have a part that is not White"):

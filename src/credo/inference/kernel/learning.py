@@ -297,6 +297,11 @@ class OutputBelief:
         """What had to be added to the diagonal of a covariance at the most."""
         return max(float(belief.jitter) for belief in self.beliefs)
 
+    @property
+    def jitter_shift(self) -> Array:
+        """By how much jitter moves the function at the rows, shape (k,)."""
+        return self._stacked([belief.jitter_shift for belief in self.beliefs])
+
     def mean(self, X: Array, columns: Array) -> Array:
         """Return the mean of the function at rows alone, shape (m, k)."""
         return self._stacked([belief.mean(X, columns) for belief in self.beliefs])

@@ -464,6 +464,11 @@ class SparseBelief:
         return self.whole.base.jitter
 
     @property
+    def jitter_shift(self) -> Array:
+        """Zeros (k,): jitter of inducing values makes the bound lower, which says so."""
+        return np.zeros(self.data.y.shape[1])
+
+    @property
     def log_evidence(self) -> float:
         """The bound of the log evidence."""
         return self.whole.log_bound

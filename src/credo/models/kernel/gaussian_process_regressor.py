@@ -64,6 +64,9 @@ METHODS: dict[Any, ProcessMethod] = {
     "sparse": SparseProcess(),
 }
 
+VISIBLE_SHIFT = 1e-3
+"""Share of the spread of the outcomes by which jitter may move the function unsaid."""
+
 SERIES_ROWS = 200
 """Rows from which on a series is quicker by its states than by its covariance matrix."""
 
@@ -664,6 +667,8 @@ class GaussianProcessRegressor(PredictiveRegressor):
         if self._is_drawn and is_learned:
             self._draw_settings(problem, learned)
         self.jitter_ = max(belief.jitter for belief in self.posterior_.beliefs)
+        if self.jitter_ > 0:
+            self._warn_of_jitter(problem, learned)
         return self
 
     @property
@@ -702,6 +707,23 @@ class GaussianProcessRegressor(PredictiveRegressor):
                 "upper bound is of a column that does nothing: leave it out, or use "
                 "inference='map', which has priors.",
                 ConvergenceWarning,
+            )
+
+    def _warn_of_jitter(self, problem: ProcessProblem, learned: Learned) -> None:
+        """Warn of jitter that moves the function more than the noise lets it."""
+        shift = np.max([belief.jitter_shift for belief in self.posterior_.beliefs], axis=0)
+        noise = np.sqrt(problem.variance_of_rows(learned.free).max(axis=0))
+        is_moved = shift > np.maximum(noise, VISIBLE_SHIFT * np.sqrt(problem.y_variances))
+        if is_moved.any():
+            worst = int(np.argmax(np.where(is_moved, shift, 0.0)))
+            scale = float(self.outcome_scale_[worst])
+            warn_user(
+                "the covariance of the outcomes must have a factor without help; found that a "
+                f"jitter of {self.jitter_:.3g} had to be added to its diagonal, which moves "
+                f"the function at the rows by {scale * shift[worst]:.3g}, beside noise of "
+                f"standard deviation {scale * noise[worst]:.3g}. Let noise be learned or "
+                "give more of it, or take a shorter length scale, or another kernel.",
+                UserWarning,
             )
 
     def _warn_of_copies(self, n_rows: int, problem: ProcessProblem, learned: Learned) -> None:
