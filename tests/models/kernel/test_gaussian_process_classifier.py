@@ -8,7 +8,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 import credo
 from credo import GaussianProcessClassifier
-from credo.features import Constant, FunctionKernel, Matern52, SquaredExponential
+from credo.features import Constant, FunctionKernel, Matern52, SquaredExponential, White
 from credo.inference import (
     ConvergenceWarning,
     CovariancePrior,
@@ -342,3 +342,18 @@ def test_several_classes_learn_from_all_rows_by_inducing_inputs():
     gap = sparse.kernel_.log_parameters - usual.log_parameters
     spread = np.array([p.log_spread for p in usual.parameters])
     assert_allclose(slope, gap / spread**2, atol=0.1)
+
+
+def test_white_noise_is_of_each_of_several_rows_with_the_same_inputs():
+    x, y = np.array([[0.0], [0.0], [1.0]]), np.array([1, 1, 0])
+    kernel = (SquaredExponential(1.0) + White(4.0)).hold()
+    model = GaussianProcessClassifier(kernel).fit(x, y)
+    rng = np.random.default_rng(0)
+    functions = rng.multivariate_normal(np.zeros(3), kernel(x), size=200_000)
+    shares = np.prod(special.expit(functions * (2 * y - 1)), axis=1)
+    error = shares.std() / shares.mean() / np.sqrt(len(shares))
+    assert_allclose(model.log_evidence_, np.log(shares.mean()), atol=4 * error)
+    once = GaussianProcessClassifier(kernel).fit(x[1:], y[1:], [2.0, 1.0])
+    assert_allclose(once.log_evidence_, model.log_evidence_)
+    with pytest.raises(ValueError, match="whole number of copies of each row"):
+        GaussianProcessClassifier(kernel).fit(x[1:], y[1:], [1.5, 1.0])

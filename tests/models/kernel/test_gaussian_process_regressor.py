@@ -1,11 +1,13 @@
 """Gaussian process regression as a model: settings, weights, noise, refusals."""
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
+from scipy import stats
 from sklearn.gaussian_process import GaussianProcessRegressor as Peer
 from sklearn.gaussian_process import kernels as peer
 from sklearn.model_selection import GridSearchCV
@@ -24,6 +26,7 @@ from credo.features import (
     SquaredExponential,
     White,
 )
+from credo.features.kernels.parted import PartedKernel
 from credo.inference.kernel.learning import Copies
 from credo.inference.kernel.sparse import SparseProcess
 from credo.numerics.linear.linear_algebra import NotPositiveDefinite
@@ -382,8 +385,115 @@ def test_a_mean_of_a_basis_continues_beyond_the_rows():
 def test_white_noise_in_the_kernel_is_the_noise():
     x, y = wave()
     model = GaussianProcessRegressor(4.0 * Matern52(1.0) + White(0.1)).fit(x, y)
-    assert model.noise_variance_ == 0.0
     assert 0.02 < model.kernel_.parts[1].variance < 0.3
+    assert_allclose(model.noise_variance_, model.kernel_.parts[1].variance)
+
+
+WHITE = {
+    "exact": SquaredExponential(1.0) + White(0.3),
+    "held": (2.0 * (SquaredExponential(1.0) + White(0.15))).hold(),
+    "selected": (1.5 * SquaredExponential(1.0) + 0.5 * White(0.6)).on([0]),
+    "product": Matern52(1.0) * (Linear(0.3) + White(0.7)) + Matern52(2.0),
+    "series": Matern52(1.0) + White(0.3),
+    "sparse": (SquaredExponential(1.0) + White(0.3)).hold(),
+}
+
+
+def copied_rows():
+    x = np.array([0.5, 0.5, 1.0, 1.0, 1.0, 2.0, 3.5])[:, None]
+    return x, np.array([0.1, 0.9, -0.3, 0.4, 0.2, 1.0, 0.6])
+
+
+@pytest.mark.parametrize("case", WHITE)
+def test_white_noise_of_repeated_rows_is_that_of_a_dense_covariance(case):
+    x, y = copied_rows()
+    kernel, method = WHITE[case].hold(), case if case in ("series", "sparse") else "exact"
+    model = GaussianProcessRegressor(kernel, mean="zero", noise=0.2, method=method).fit(x, y)
+    covariance = kernel(x) + 0.2 * np.eye(len(x))
+    inverse = np.linalg.inv(covariance)
+    expected = stats.multivariate_normal(np.zeros(len(x)), covariance).logpdf(y)
+    assert_allclose(model.log_evidence_, expected, rtol=1e-6)
+    at = np.array([[0.5], [1.4]])
+    cross = kernel(at, x)
+    assert_allclose(model.predict(at), cross @ inverse @ y, rtol=1e-6)
+    doubt = kernel.diagonal(at) - np.sum((cross @ inverse) * cross, axis=1)
+    assert_allclose(model.predict_dist(at).variance(), doubt + 0.2, rtol=1e-6)
+    left = model.leave_one_out(x, y)
+    precision = np.diagonal(inverse)
+    assert_allclose(left.mean(), y - inverse @ y / precision, rtol=1e-5)
+    assert_allclose(left.variance(), 1.0 / precision, rtol=1e-5)
+
+
+@pytest.mark.parametrize("case", WHITE)
+def test_a_function_has_no_white_noise(case):
+    x, y = copied_rows()
+    method = case if case in ("series", "sparse") else "exact"
+    parted = PartedKernel.of(WHITE[case].hold())
+    model = GaussianProcessRegressor(
+        WHITE[case].hold(), mean="zero", noise=0.2, method=method
+    ).fit(x, y)
+    at = np.array([[0.5], [0.5], [1.4]])
+    white = parted.noise(at)[0]
+    function, outcome = model.predict_function(at), model.predict_dist(at)
+    assert_allclose(outcome.variance() - function.variance(), white + 0.2)
+    joint = model.predict_joint(at)
+    assert_allclose(np.diagonal(joint.covariance()), function.variance(), atol=1e-9)
+    assert_allclose(joint.covariance()[0, 1], joint.covariance()[0, 0])
+    drawn = model.sample_functions(at, 5, random_state=0)
+    assert_allclose(drawn[:, 0], drawn[:, 1], atol=1e-2)
+
+
+def test_white_noise_is_learned_from_repeated_rows():
+    rng = np.random.default_rng(0)
+    x = np.repeat(np.linspace(0.0, 6.0, 40), 3)[:, None]
+    y = np.sin(x[:, 0]) + 0.3 * rng.standard_normal(len(x))
+    model = GaussianProcessRegressor(1.0 * SquaredExponential() + White()).fit(x, y)
+    assert_allclose(model.noise_variance_, 0.09, rtol=0.3)
+    assert_allclose(model.predict_dist(x).aleatoric_std, 0.3, rtol=0.2)
+
+
+@pytest.mark.parametrize("n_outputs", [1, 2])
+@pytest.mark.parametrize("kernel", [WHITE["held"].kernel, WHITE["product"]], ids=repr)
+def test_the_slope_of_the_evidence_is_right_with_white_noise(kernel, n_outputs):
+    x, y = copied_rows()
+    outcomes = y if n_outputs == 1 else np.column_stack([y, y**2])
+    model = GaussianProcessRegressor(kernel, noise="varying", inference="ml")
+    with warnings.catch_warnings(action="ignore"):
+        model.fit(x, outcomes)
+    logs = np.clip(model.log_parameters_, -1.0, 1.0)
+    slope = model.log_evidence_at(logs, gradient=True)[1]
+    steps = 1e-5 * np.eye(len(logs))
+    ends = [[model.log_evidence_at(logs + sign * s) for sign in (1, -1)] for s in steps]
+    assert_allclose(slope, np.diff(ends)[:, 0] / -2e-5, rtol=1e-5, atol=1e-6)
+
+
+def test_rows_without_noise_are_left_out_and_forgotten():
+    x, y = wave(12)
+    model = held(noise=0.0, mean="zero").fit(x, y)
+    again = held(noise=0.0, mean="zero").fit(x[1:], y[1:])
+    left = model.leave_one_out(x, y)
+    assert_allclose(left.mean()[0], again.predict(x[:1])[0], rtol=1e-4)
+    forgot = model.forgetting(x, y)(np.array([0]))
+    assert_allclose(forgot.predict(x[:1]), again.predict(x[:1]), rtol=1e-4)
+
+
+@pytest.mark.parametrize("method", ["exact", "series"])
+def test_jitter_that_moves_the_function_is_warned_of(method):
+    x = np.linspace(0.0, 10.0, 300)[:, None]
+    y = np.sin(x[:, 0])
+    flat = GaussianProcessRegressor(Matern52(1e5).hold(), noise=0.0, method=method)
+    with pytest.warns(UserWarning, match="a jitter of .* had to be added to its diagonal"):
+        flat.fit(x, y)
+    # Jitter that does not show is not worth a word.
+    smooth = GaussianProcessRegressor(SquaredExponential(3.0).hold(), noise=0.0).fit(x, y)
+    assert smooth.jitter_ > 0
+    assert_allclose(smooth.predict(x), y, atol=1e-6)
+
+
+def test_a_kernel_of_noise_alone_is_refused():
+    x, y = wave(12)
+    with pytest.raises(ValueError, match="must have a part that is not White"):
+        GaussianProcessRegressor(2.0 * White(0.3)).fit(x, y)
 
 
 def test_sums_and_products_learn_a_season():
@@ -416,6 +526,34 @@ def test_too_few_distinct_rows_are_counted():
     model = held(noise=0.1, mean=LinearBasis()).fit(*wave(20))
     with pytest.raises(ValueError, match="must be 2 or more for 2 mean functions; found n_sam"):
         model.conditioned(rows[:1], y[:1])
+
+
+@pytest.mark.parametrize("overtone", [0.0, 1.5])
+@pytest.mark.parametrize(("unit", "guess"), [(1.0, 1.0), (1.0, 5.0), (365.0, 1.0)])
+def test_a_period_is_found_whatever_its_unit_and_first_guess(unit, guess, overtone):
+    rng = np.random.default_rng(0)
+    x = np.sort(rng.uniform(0.0, 20.0, 100))
+    turn = 2 * np.pi * x / 2.3
+    y = np.sin(turn) + overtone * np.sin(2 * turn + 1.0) + 0.1 * rng.standard_normal(100)
+    model = GaussianProcessRegressor(1.0 * Periodic(1.0, guess)).fit(unit * x[:, None], y)
+    assert_allclose(model.kernel_.kernel.period, 2.3 * unit, rtol=2e-3)
+
+
+def test_a_period_of_a_chosen_column_is_found_beside_a_trend():
+    rng = np.random.default_rng(0)
+    x = rng.uniform(0.0, 12.0, (120, 2))
+    y = 0.5 * x[:, 0] + np.sin(2 * np.pi * x[:, 1] / 1.7) + 0.1 * rng.standard_normal(120)
+    kernel = 1.0 * Linear() + (1.0 * Periodic(1.0, 1.0)).on([1])
+    model = GaussianProcessRegressor(kernel).fit(x, y)
+    assert_allclose(model.settings().loc["part2.period", "value"], 1.7, rtol=5e-3)
+
+
+def test_a_period_that_is_held_stays():
+    rng = np.random.default_rng(0)
+    x = np.sort(rng.uniform(0.0, 20.0, 60))[:, None]
+    y = np.sin(2 * np.pi * x[:, 0] / 2.3)
+    model = GaussianProcessRegressor(1.0 * Periodic(1.0, 1.9).hold("period")).fit(x, y)
+    assert model.kernel_.kernel.kernel.period == 1.9
 
 
 def test_draws_of_functions_follow_the_posterior():
@@ -486,13 +624,9 @@ def test_settings_come_as_a_table():
     assert 0.05 < table.loc["noise_variance", "value"] < 0.2
 
 
-@pytest.mark.parametrize(
-    ("kernel", "noise"),
-    [(SquaredExponential(1.0), 0.0), (SquaredExponential(1.0) + White(0.1), "learned")],
-)
-def test_copies_without_noise_are_refused(kernel, noise):
+def test_copies_without_noise_are_refused():
     x, y = wave(20)
-    model = GaussianProcessRegressor(kernel, noise=noise)
+    model = GaussianProcessRegressor(SquaredExponential(1.0), noise=0.0)
     twice = np.vstack([x, x[:3]]), np.concatenate([y, y[:3] + 0.5])
     with pytest.raises(ValueError, match="found 3 distinct rows of this kind without any"):
         model.fit(*twice)

@@ -7,7 +7,7 @@ from scipy import integrate, stats
 
 import credo
 from credo import GaussianProcessRegressor, LatentProcessRegressor
-from credo.features import Constant, Matern52, SquaredExponential
+from credo.features import Constant, Matern52, SquaredExponential, White
 from credo.inference import (
     NegativeBinomialLikelihood,
     OrderedLikelihood,
@@ -254,3 +254,12 @@ def test_counts_that_jump_have_intervals():
     low, high = model.predict_interval([[2.0], [27.0]], 0.9).T
     assert_allclose(low[1], 1e6, rtol=0.01)
     assert high[0] < 1e-3 * low[1]
+
+
+def test_white_noise_is_of_each_of_several_rows_with_the_same_inputs():
+    x, y = np.array([[0.0], [0.0], [1.0]]), np.array([3, 3, 1])
+    kernel = (Constant(1.0) + White(0.5)).hold()
+    model = LatentProcessRegressor("poisson", kernel, inference="ep").fit(x, y)
+    apart = LatentProcessRegressor("poisson", kernel, inference="ep")
+    apart.fit(np.array([[0.0], [0.1], [1.0]]), y)
+    assert_allclose(model.log_evidence_, apart.log_evidence_)

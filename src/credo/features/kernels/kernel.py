@@ -74,6 +74,8 @@ class KernelParameter:
         value (see `Kernel.natural`).
     column
         The column that it is for; None if it is for all.
+    period_column
+        The column in which it is a period; None if it is none.
     """
 
     name: str
@@ -82,6 +84,7 @@ class KernelParameter:
     high: float = np.inf
     log_spread: float = 1.5
     column: int | None = None
+    period_column: int | None = None
 
     def label(self, columns: Sequence[str] | None) -> str:
         """Return its name, with that of its column in place of a number.
@@ -514,9 +517,13 @@ class SelectedKernel(Kernel):
     def parameters(self) -> tuple[KernelParameter, ...]:
         """Those of the kernel, for the columns that it sees."""
         return tuple(
-            p if p.column is None else replace(p, column=self.columns[p.column])
+            replace(p, column=self._whole(p.column), period_column=self._whole(p.period_column))
             for p in self.kernel.parameters
         )
+
+    def _whole(self, column: int | None) -> int | None:
+        """Return which of all columns one of those that are seen is."""
+        return None if column is None else self.columns[column]
 
     @property
     def leaves(self) -> tuple[Kernel, ...]:

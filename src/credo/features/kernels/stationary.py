@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import importlib
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, ClassVar, Self
 
@@ -19,6 +19,7 @@ import numpy as np
 from credo.features.basis import column_spread
 from credo.features.kernels.kernel import (
     Evaluated,
+    KernelParameter,
     Positive,
     SettingsKernel,
     column_squares,
@@ -387,10 +388,21 @@ class Periodic(SettingsKernel):
         """Return examples for the laws, and for saving."""
         return Example(cls(0.8, 1.7), n_columns=1), cls(1.2, (0.9, 2.3))
 
+    @property
+    def parameters(self) -> tuple[KernelParameter, ...]:
+        """The length scale, then the periods with their columns."""
+        smooth, *periods = super().parameters
+        return (smooth, *(replace(p, period_column=k) for k, p in enumerate(periods)))
+
     def natural(self, X: Array, y_variance: float) -> Array:
-        """Return a length scale of one, and periods that the rows hold a few of."""
-        periods = np.atleast_1d(as_float(self.period))
-        return np.concatenate([[0.0], np.log(periods)])
+        """Return a length scale of one, and periods that the rows hold a few of.
+
+        In the middle, on the log scale, between that of two rows and that of all.
+        """
+        given = np.atleast_1d(as_float(self.period))
+        widths = np.ptp(X[:, : len(given)], axis=0)
+        middle = widths * np.sqrt(2.0 / len(X))
+        return np.concatenate([[0.0], np.log(np.where(widths > 0, middle, given))])
 
     def evaluated(self, X: Array, Z: Array | None = None) -> Evaluated:
         """Return the matrix and its pull-back."""

@@ -142,6 +142,11 @@ class ExactBelief:
     jitter: float = 0.0
     log_evidence: float = 0.0
 
+    @property
+    def jitter_shift(self) -> Array:
+        """By how much jitter moves the function at the rows, root mean square, shape (k,)."""
+        return np.asarray(self.jitter * np.sqrt(np.mean(np.square(self.dual), axis=0)))
+
     def mean(self, X: Array, columns: Array) -> Array:
         """Return the mean of the function at rows alone, for n numbers of work each, (m, k)."""
         mean = columns @ self.coefficients

@@ -25,8 +25,8 @@ from scipy import special
 from credo.distributions.normal import Normal
 from credo.distributions.predictive import Predictive
 from credo.features.basis import distinct_rows
-from credo.features.kernels.equality import White
 from credo.features.kernels.kernel import Kernel, ScaledKernel
+from credo.features.kernels.parted import PartedKernel, is_noise
 from credo.inference.density.trajectory import FACTS, NoUTurnSampling
 from credo.inference.engine.draws import Draws
 from credo.inference.engine.engine import Inference, run
@@ -288,12 +288,6 @@ class Settings(NamedTuple):
     variances: Array | None
     noise: Array
 
-    def kernel_of(self, output: int) -> Kernel:
-        """Return the kernel of one output."""
-        if self.variances is None:
-            return self.kernel
-        return ScaledKernel(self.kernel, float(self.variances[output]))
-
 
 @dataclass(frozen=True, eq=False)
 class OutputBelief:
@@ -319,6 +313,11 @@ class OutputBelief:
     def jitter(self) -> float:
         """What had to be added to the diagonal of a covariance at the most."""
         return max(float(belief.jitter) for belief in self.beliefs)
+
+    @property
+    def jitter_shift(self) -> Array:
+        """By how much jitter moves the function at the rows, shape (k,)."""
+        return self._stacked([belief.jitter_shift for belief in self.beliefs])
 
     def mean(self, X: Array, columns: Array) -> Array:
         """Return the mean of the function at rows alone, shape (m, k)."""
@@ -401,7 +400,8 @@ class ProcessProblem(SettingsProblem):
 
     Free numbers are the logs of the kernel parameters, then of a variance for each output if
     these have their own, then what the noise learns. Outputs are independent, and each costs a
-    factor of its own; those whose covariance cannot differ share one.
+    factor of its own; those whose covariance cannot differ share one. What is white in the
+    kernel is noise of the rows, which copies of a row have each for itself.
 
     Attributes
     ----------
@@ -528,45 +528,77 @@ class ProcessProblem(SettingsProblem):
         return Settings(self.kernel.at(kernel), variances, noise)
 
     @cached_property
+    def _parted(self) -> PartedKernel:
+        return PartedKernel.of(self.kernel)
+
+    def _parts_at(self, free: Array) -> tuple[PartedKernel, Array]:
+        """Return the kernel that outputs share, parted, and what each multiplies it by, (k,).
+
+        The latter is one number if it is the same for all.
+        """
+        logs, own, _ = np.split(free, [self.n_kernel, self.n_function])
+        return self._parted.at(logs), np.ones(1) if self.variance is None else np.exp(own)
+
+    @cached_property
     def groups(self) -> list[NDArray[np.intp]]:
         """Outputs that share a covariance: each is alone if it learns a part of its own."""
         noise, k = self.noise, self.noise.n_outputs
         if self.variance is not None or noise.n_learned or k == 1:
             return [np.array([output]) for output in range(k)]
-        _, place = np.unique(self._variance(np.empty(0)), axis=1, return_inverse=True)
+        given = noise.known + noise.varying(np.empty(0), noise.columns)
+        _, place = np.unique(given, axis=1, return_inverse=True)
         return [np.flatnonzero(place == group) for group in range(place.max() + 1)]
 
-    def _variance(self, learned: Array) -> Array:
+    def noise_at(self, free: Array, X: Array, columns: Array) -> Array:
+        """Return the noise variance at rows but for what is known of them, shape (m, k)."""
+        varying = self.noise.varying(free[self.n_function :], columns)
+        if self._parted.white is None:
+            return varying
+        parted, shares = self._parts_at(free)
+        return varying + parted.noise(X)[0][:, None] * shares
+
+    def variance_of_rows(self, free: Array) -> Array:
         """Return the noise variance of one copy of each row, shape (n, k)."""
-        return self.noise.known + self.noise.varying(learned, self.noise.columns)
+        return self.noise.known + self.noise_at(free, self.data.x, self.noise.columns)
 
     def parts(
         self, free: Array
     ) -> Iterator[tuple[NDArray[np.intp], ProcessData, Kernel, Array]]:
-        """Yield groups of outputs, the data of each, its kernel, and its noise (n,)."""
-        settings = self.split(free)
-        variance = self._variance(settings.noise) / self.noise.weight[:, None]
+        """Yield groups of outputs, the data of each, its kernel, and its noise (n,).
+
+        The kernel is that of the function, without white noise.
+        """
+        parted, shares = self._parts_at(free)
+        variance = self.variance_of_rows(free) / self.noise.weight[:, None]
         for group in self.groups:
             first, data = group[0], replace(self.data, y=self.data.y[:, group])
             noise = np.ascontiguousarray(variance[:, first])
-            yield group, data, settings.kernel_of(first), noise
+            kernel = parted.smooth
+            if self.variance is not None:
+                kernel = ScaledKernel(kernel, float(shares[first]))
+            yield group, data, kernel, noise
 
     def log_evidence(self, free: Array) -> tuple[float, Array]:
         """Return the log evidence at free numbers, and its gradient."""
-        noise, value = self.noise, 0.0
+        noise, value, parted = self.noise, 0.0, self._parted
         by_kernel, by_own = np.zeros(self.n_kernel), np.zeros(self._n_variances)
         by_variance = np.empty_like(noise.known)
         for group, data, kernel, own in self.parts(free):
             found = self.method.evidence(data, kernel, own)
             own_slope, slope = np.split(found.by_parameter, [len(by_own) and 1])
-            value, by_kernel = value + found.value, by_kernel + slope
+            value, by_kernel = value + found.value, by_kernel + parted.by_parameter(slope)
             by_own[group[: len(own_slope)]] = own_slope
             by_variance[:, group] = found.by_noise[:, None] / noise.weight[:, None]
-        learned = self.split(free).noise
         if (noise.weight != 1.0).any():
-            more, by_more = noise.copies(self._variance(learned))
+            more, by_more = noise.copies(self.variance_of_rows(free))
             value, by_variance = value + more, by_variance + by_more
-        by_noise = noise.by_learned(by_variance, noise.varying(learned, noise.columns))
+        if parted.white is not None:
+            now, shares = self._parts_at(free)
+            white, pull = now.noise(self.data.x)
+            by_kernel = by_kernel + pull((by_variance * shares).sum(axis=1))
+            by_own = by_own + (shares * (white @ by_variance))[: len(by_own)]
+        varying = noise.varying(free[self.n_function :], noise.columns)
+        by_noise = noise.by_learned(by_variance, varying)
         return value, np.concatenate([by_kernel, by_own, by_noise])
 
     def log_density(self, free: Array) -> float:
@@ -581,11 +613,11 @@ class ProcessProblem(SettingsProblem):
 
     def log_copies(self, free: Array) -> float:
         """Return what copies of rows add to the log evidence of their means."""
-        kept = self.noise.taken(np.flatnonzero(self.noise.weight > 0))
+        rows = np.flatnonzero(self.noise.weight > 0)
+        kept = self.noise.taken(rows)
         if (kept.weight == 1.0).all():
             return 0.0
-        variance = kept.known + kept.varying(self.split(free).noise, kept.columns)
-        return kept.copies(variance)[0]
+        return kept.copies(self.variance_of_rows(free)[rows])[0]
 
     def belief(self, free: Array) -> OutputBelief:
         """Return the posterior of the functions at free numbers."""
@@ -783,9 +815,9 @@ class ProcessPosterior:
         ]
         return np.asarray(rng.permutation(np.concatenate(parts)))
 
-    def noise_at(self, point: Array, columns: Array) -> Array:
-        """Return the learned noise variance at rows, under settings, shape (m, k)."""
-        return self.noise.varying(self.problem.split(point).noise, columns)
+    def noise_at(self, point: Array, X: Array, columns: Array) -> Array:
+        """Return the noise variance at new rows, under settings, shape (m, k)."""
+        return self.problem.noise_at(point, X, columns)
 
     def mean(self, X: Array, columns: Array) -> Array:
         """Return the mean of the function at rows, which is that of outcomes, (m, k)."""
@@ -854,9 +886,9 @@ class ProcessPosterior:
         if is_centered:
             columns = columns - columns.mean(axis=0)
         names = [f"part{k}" for k in range(1, len(addends) + 1)]
-        is_kept = [not any(isinstance(leaf, White) for leaf in part.leaves) for part in addends]
+        names = [name for name, part in zip(names, addends, strict=True) if not is_noise(part)]
         if columns.shape[1]:
-            names, is_kept = ["mean", *names], [True, *is_kept]
+            names = ["mean", *names]
         by_point = []
         for belief in self.beliefs:
             found = [belief.mean_function(columns)] if columns.shape[1] else []
@@ -864,8 +896,7 @@ class ProcessPosterior:
             by_point.append([_function(mean, variance, scale) for mean, variance in found])
         return {
             name: _averaged(self.weights, parts)
-            for name, kept, *parts in zip(names, is_kept, *by_point, strict=True)
-            if kept
+            for name, *parts in zip(names, *by_point, strict=True)
         }
 
     def left_out(
@@ -882,14 +913,18 @@ class ProcessPosterior:
         y, weight
             Outcomes (N, k) and weights (N,) of all rows.
         """
-        own = self.noise.known + self.noise_at(self.mode, self.noise.columns)
+        own = self.problem.variance_of_rows(self.mode)
         mean, variance = self.at_mode.leave_one_out()
         total = self.noise.weight[:, None]
         doubt = np.maximum(variance - own / total, 0.0)[place]
         noise, left = own[place], total[place] - weight[:, None]
         sums = total[place] * self.data.y[place] - weight[:, None] * y
         rest = np.divide(sums, left, out=np.zeros_like(sums), where=left > 1e-9)
-        gain = doubt * left / (noise + doubt * left)
+        # Without copies that stay there may be no noise either.
+        total_doubt = noise + doubt * left
+        gain = np.divide(
+            doubt * left, total_doubt, out=np.zeros_like(doubt), where=total_doubt > 0
+        )
         found = mean[place] + gain * (rest - mean[place])
         return found, doubt * (1.0 - gain), noise
 
@@ -906,8 +941,10 @@ class ProcessPosterior:
         share = weight[rows] * total[rows] / (total[rows] - weight[rows])
 
         def part(belief: OutputBelief, point: Array) -> OutputBelief:
-            own = self.noise.known + self.noise_at(point, self.noise.columns)
-            return belief.without(rows, share[:, None] / own[rows], left.y)
+            own = self.problem.variance_of_rows(point)[rows]
+            kept = np.zeros_like(own)
+            np.divide(share[:, None], own, out=kept, where=share[:, None] > 0)
+            return belief.without(rows, kept, left.y)
 
         found = replace(
             self,
@@ -942,7 +979,7 @@ class ProcessPosterior:
         found = replace(self, data=joined, noise=self.noise.joined(noise))
         grown = []
         for belief, point in zip(self.beliefs, self.points, strict=True):
-            variance = noise.known + self.noise_at(point, noise.columns)
+            variance = noise.known + self.noise_at(point, data.x, noise.columns)
             grown.append(belief.extended(data, variance / noise.weight[:, None]))
         found.__dict__["beliefs"] = grown
         return found
@@ -975,7 +1012,9 @@ def _draws(problem: ProcessProblem, learned: Learned) -> tuple[Array, Array]:
     normal = _even_normals(n_near, p)
     near = _Normals.of(learned.free[is_open], learned.covariance[np.ix_(is_open, is_open)])
     spread = np.where(np.isfinite(problem.spread), problem.spread, OPEN_SPREAD)[is_open]
-    wide = _Normals.of(problem.natural[is_open], np.diag(spread**2))
+    # Places of even draws go by values, so that the order of columns does not matter.
+    order = np.argsort(learned.free[is_open], kind="stable")
+    wide = _Normals(problem.natural[is_open], np.diag(spread)[:, order])
     drawn = [near.at(np.vstack([normal, -normal])), wide.at(_even_normals(n_wide, p))]
     points = np.tile(learned.free, (2 * n_near + n_wide, 1))
     points[:, is_open] = np.vstack(drawn)
@@ -1054,8 +1093,10 @@ class _Normals(NamedTuple):
 
     @classmethod
     def of(cls, center: Array, covariance: Array) -> Self:
+        """Return a normal by its axes, each with its largest entry above zero."""
         values, vectors = np.linalg.eigh(covariance)
-        return cls(center, vectors * np.sqrt(values))
+        largest = np.take_along_axis(vectors, np.abs(vectors).argmax(axis=0)[None], axis=0)
+        return cls(center, vectors * np.sign(largest) * np.sqrt(values))
 
     def at(self, standard: Array) -> Array:
         """Return draws from standard ones, shape (s, p)."""

@@ -60,6 +60,12 @@ FEW_ROWS, MANY_ROWS = 300, 600
 ROUGH = 1e-2
 """What another step must promise, in nats, on rows that only show the way."""
 
+MOST_PERIODS = 3
+"""Peaks of a periodogram that are tried as periods."""
+
+WAVE_ROWS = 1_000
+"""Rows of which a periodogram is made at the most."""
+
 LONGEST_STEP = 2.0
 DIFFERENCE = 3e-3
 LEAST_BEND = 0.05
@@ -378,7 +384,8 @@ def best_start(problem: SettingsProblem) -> Search:
     is_small = len(problem.data.x) <= RACE_ROWS
     small = problem if is_small else problem.taken(some_rows(problem, RACE_ROWS))
     first, more = problem.race_steps
-    ends = [climb(small, start, None, first, ROUGH) for start in _starts(problem)]
+    starts = _starts(problem)
+    ends = [climb(small, start, _periodic_bend(small, start), first, ROUGH) for start in starts]
     ahead = sorted(ends, key=lambda end: end.value)[: max(1, len(ends) // 2)]
     ends = [climb(small, end, end.hessian, more, ROUGH) for end in ahead]
     return min(ends, key=lambda end: end.value)
@@ -402,12 +409,97 @@ def _starts(problem: SettingsProblem) -> list[Array]:
             near = problem.data.x[_stretch(problem.data.x, RACE_ROWS // 2)]
             shorter = np.log(np.ptp(problem.data.x) / max(np.ptp(near), 1e-300))
             tries.append(natural - (shorter + 1.0) * is_length - is_noise)
+    tries += _periodic_starts(problem)
     found: list[Array] = []
     for start in tries:
         inside = np.clip(start, *problem.bounds.T)
         if not any(np.allclose(inside, other) for other in found):
             found.append(inside)
     return found
+
+
+def _periodic_starts(problem: SettingsProblem) -> list[Array]:
+    """Return natural values with periods that outcomes show: evidence has a peak at each."""
+    columns = _period_columns(problem)
+    periods = {column: _periods(problem, column) for column in set(columns.values())}
+    starts = []
+    for first in range(max((len(found) for found in periods.values()), default=0)):
+        start = problem.natural.copy()
+        for number, (place, column) in enumerate(columns.items()):
+            if periods[column]:
+                # Several periods of one column differ.
+                start[place] = np.log(periods[column][(first + number) % len(periods[column])])
+        starts.append(start)
+    return starts
+
+
+def _period_columns(problem: SettingsProblem) -> dict[int, int]:
+    """Return the columns of periods that are learned, by their places among free numbers."""
+    return {
+        place: parameter.period_column
+        for place, parameter in enumerate(problem.kernel.parameters)
+        if parameter.period_column is not None
+    }
+
+
+def _periodic_bend(problem: SettingsProblem, start: Array) -> Array | None:
+    """Return a guess of the curvature where there are periods, shape (p, p); else None.
+
+    Beside other settings a period is known sharply, the more the more often it is seen: a
+    search that does not know would end after one short step.
+    """
+    columns = _period_columns(problem)
+    if not columns:
+        return None
+    x, level = problem.data.x, 0.1 * len(problem.data.x)
+    bend = np.full(len(start), level)
+    for place, column in columns.items():
+        turns = 2.0 * np.pi * float(np.ptp(x[:, column])) / np.exp(start[place])
+        bend[place] *= 1.0 + turns**2
+    return np.diag(bend)
+
+
+def _periods(problem: SettingsProblem, column: int) -> list[float]:
+    """Return the periods of one column that outcomes show most, and twice the first of them.
+
+    Twice it, for a wave of two unequal halves. Of many rows, those of some from end to end
+    and those of a stretch without gaps, which has shorter ones.
+    """
+    x = problem.data.x[:, column]
+    y = np.asarray(problem.data.y, dtype=np.float64).reshape(len(x), -1)
+    order = np.argsort(x, kind="stable")
+    parts = [order]
+    if len(x) > WAVE_ROWS:
+        middle = (len(x) - WAVE_ROWS) // 2
+        thin = np.random.default_rng(0).choice(order, WAVE_ROWS, replace=False)
+        parts = [thin, order[middle : middle + WAVE_ROWS]]
+    found: list[float] = []
+    for rows in parts:
+        peaks = _peaks(x[rows], y[rows])
+        found += peaks + [2.0 * peak for peak in peaks[:1]]
+    return found
+
+
+def _peaks(x: Array, y: Array) -> list[float]:
+    """Return the periods of the highest peaks of a periodogram, best first.
+
+    Of outcomes (n, k) without a parabola, at four frequencies for each that n rows tell apart.
+    """
+    n, width = len(np.unique(x)), float(np.ptp(x))
+    if n < 6 or not width > 0:
+        return []
+    bends = np.vander((x - x.mean()) / width, 3)
+    rest = y - bends @ np.linalg.lstsq(bends, y, rcond=None)[0]
+    spread = rest.std(axis=0)
+    rest = rest[:, spread > 0] / spread[spread > 0]
+    turns = np.arange(4, 2 * n + 1) / (4.0 * width)
+    waves = np.exp(2j * np.pi * np.outer(turns, x - x.min()))
+    power = np.square(np.abs(waves @ rest)).sum(axis=1)
+    padded = np.concatenate([[0.0], power, [0.0]])
+    is_peak = (power > padded[:-2]) & (power >= padded[2:])
+    peaks = np.flatnonzero(is_peak)
+    best = peaks[np.argsort(-power[peaks], kind="stable")[:MOST_PERIODS]]
+    return [float(period) for period in 1.0 / turns[best]]
 
 
 def _part_numbers(names: list[str], is_length: NDArray[np.bool_]) -> NDArray[np.intp]:

@@ -635,6 +635,15 @@ class SeriesBelief:
         """Log probability of the outcomes, by one more pass."""
         return SeriesProcess().log_evidence(self.data, self.kernel, self.noise)
 
+    @property
+    def jitter_shift(self) -> Array:
+        """By how much jitter moves the function at the rows, root mean square, shape (k,)."""
+        if not self.jitter:
+            return np.zeros(self.data.y.shape[1])
+        rest = self.data.y - self.mean(self.data.x, self.data.columns)
+        own = rest * (self.jitter / self.noise)[:, None]
+        return np.asarray(np.sqrt(np.mean(np.square(own), axis=0)))
+
     def moments(self, X: Array, columns: Array) -> tuple[Array, Array]:
         """Return mean (m, k) and variance (m,) of the function at rows, without noise."""
         found = self._smoothed(X, (self.kernel,), self.data.sides)

@@ -25,8 +25,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from credo.features.kernels.equality import White
-from credo.features.kernels.kernel import Kernel, SumKernel, multiplied
+from credo.features.kernels.kernel import Kernel, multiplied
+from credo.features.kernels.parted import PartedKernel
 from credo.inference.kernel.exact import mean_factor
 from credo.inference.kernel.inducing import candidate_rows, greedy_rows, usual_number
 from credo.inference.kernel.process import (
@@ -110,8 +110,8 @@ class SparseProcess:
 
     def placed(self, data: ProcessData, kernel: Kernel, noise: Array) -> Self:
         """Return the method with inducing inputs that are best at these settings."""
-        parted = _Parted.of(kernel)
-        total = parted.noise(data.x, noise)
+        parted = PartedKernel.of(kernel)
+        total = _total_noise(parted, data.x, noise)
         n = len(data.x)
         n_inducing = usual_number(n) if self.n_inducing is None else min(self.n_inducing, n)
         among = candidate_rows(n, n_inducing)
@@ -130,15 +130,13 @@ class SparseProcess:
 
         Where no inducing inputs are given, they are chosen at these settings.
         """
-        parted = _Parted.of(kernel)
-        total = parted.noise(data.x, noise)
+        parted = PartedKernel.of(kernel)
+        total = _total_noise(parted, data.x, noise)
         inducing = self._inducing(data, kernel, noise)
         with threads_for(len(data.y) * float(len(inducing)) ** 2):
             whole = _Whole.of(data, parted.smooth, inducing, total)
             by_smooth, by_noise = whole.gradient(data, total)
-        by_parameter = np.empty(len(kernel.parameters))
-        by_parameter[~parted.is_white] = by_smooth
-        by_parameter[parted.is_white] = parted.by_white(data.x, by_noise)
+        by_parameter = parted.by_parameter(by_smooth) + parted.noise(data.x)[1](by_noise)
         return NoisyEvidence(whole.log_bound, by_parameter, by_noise)
 
     def log_evidence(self, data: ProcessData, kernel: Kernel, noise: Array) -> float:
@@ -147,8 +145,8 @@ class SparseProcess:
 
     def belief(self, data: ProcessData, kernel: Kernel, noise: Array) -> SparseBelief:
         """Return the posterior of the function."""
-        parted = _Parted.of(kernel)
-        total = parted.noise(data.x, noise)
+        parted = PartedKernel.of(kernel)
+        total = _total_noise(parted, data.x, noise)
         inducing = self._inducing(data, kernel, noise)
         with threads_for(len(data.y) * float(len(inducing)) ** 2):
             whole = _Whole.of(data, parted.smooth, inducing, total)
@@ -162,55 +160,16 @@ class SparseProcess:
         return found
 
 
-class _Parted(NamedTuple):
-    """A kernel parted into a smooth one and white noise, which belongs to the noise of rows.
-
-    Attributes
-    ----------
-    white
-        Parts that are white noise.
-    is_white
-        Whether a parameter of the kernel is of these, shape (p,).
-    """
-
-    smooth: Kernel
-    white: list[Kernel]
-    is_white: NDArray[np.bool_]
-
-    @classmethod
-    def of(cls, kernel: Kernel) -> Self:
-        """Return the parts of a kernel; refuse white noise within a product."""
-        parts = kernel.parts if isinstance(kernel, SumKernel) else (kernel,)
-        smooth = tuple(part for part in parts if not all(_are_white(part)))
-        if not smooth or any(any(_are_white(part)) for part in smooth):
-            raise ValueError(
-                "White must be a part of a sum for a sparse process, beside other kernels; "
-                f"found {kernel!r}. Write kernel + White(), or leave White out and let noise "
-                "be learned."
-            )
-        white = [part for part in parts if all(_are_white(part))]
-        is_white = np.array([part in white for part in parts for _ in part.parameters], bool)
-        return cls(SumKernel(smooth) if white else kernel, white, is_white)
-
-    def noise(self, x: Array, noise: Array) -> Array:
-        """Return the noise of rows, white noise of the kernel included."""
-        total = noise + sum(part.evaluated_diagonal(x)[0] for part in self.white)
-        if not np.all(total > 0):
-            raise ValueError(
-                "a sparse process must have noise of positive variance in every row; found "
-                f"{float(total.min()):.3g}. Let noise be learned, give some, or use "
-                "method='exact'."
-            )
-        return np.asarray(total)
-
-    def by_white(self, x: Array, by_noise: Array) -> Array:
-        """Return the gradient by the parameters of white noise from that by the noise."""
-        pulled = [part.evaluated_diagonal(x)[1](by_noise) for part in self.white]
-        return np.concatenate([np.empty(0), *pulled])
-
-
-def _are_white(kernel: Kernel) -> list[bool]:
-    return [isinstance(leaf, White) for leaf in kernel.leaves]
+def _total_noise(parted: PartedKernel, x: Array, noise: Array) -> Array:
+    """Return the noise of rows, white noise of the kernel included."""
+    total = noise + parted.noise(x)[0]
+    if not np.all(total > 0):
+        raise ValueError(
+            "a sparse process must have noise of positive variance in every row; found "
+            f"{float(total.min()):.3g}. Let noise be learned, give some, or use "
+            "method='exact'."
+        )
+    return np.asarray(total)
 
 
 @dataclass(frozen=True, eq=False)
@@ -506,6 +465,11 @@ class SparseBelief:
         return self.whole.base.jitter
 
     @property
+    def jitter_shift(self) -> Array:
+        """Zeros (k,): jitter of inducing values makes the bound lower, which says so."""
+        return np.zeros(self.data.y.shape[1])
+
+    @property
     def log_evidence(self) -> float:
         """The bound of the log evidence."""
         return self.whole.log_bound
@@ -595,7 +559,7 @@ class SparseBelief:
         """
         data, whole = self.data, self.whole
         kernel, inducing, lower = whole.base.kernel, whole.base.inducing, whole.base.lower
-        noise = _Parted.of(self.kernel).noise(data.x, self.noise)
+        noise = _total_noise(PartedKernel.of(self.kernel), data.x, self.noise)
         mean, variance = np.empty_like(data.y), np.empty(len(noise))
         for rows in row_blocks(len(noise), len(inducing)):
             precision = 1.0 / noise[rows]
@@ -617,7 +581,7 @@ class SparseBelief:
         What the bound needs of the new rows is added to that of the old ones.
         """
         more, data = ProcessData(x, y, columns), self.data.joined(x, y, columns)
-        total = _Parted.of(self.kernel).noise(x, noise)
+        total = _total_noise(PartedKernel.of(self.kernel), x, noise)
         whole = self.whole.extended(more, total)
         joined = np.concatenate([self.noise, noise])
         return replace(self, data=data, noise=joined, whole=whole)
@@ -641,7 +605,7 @@ class SparseBelief:
             ProcessData(self.data.x[rows], values[rows], self.data.columns[rows])
             for values in (self.data.y, y)
         )
-        noise = _Parted.of(self.kernel).noise(before.x, self.noise[rows])
+        noise = _total_noise(PartedKernel.of(self.kernel), before.x, self.noise[rows])
         whole = self.whole.reduced(before, noise)
         is_kept = kept > 0
         if is_kept.any():

@@ -40,13 +40,14 @@ from credo.inference.site.likelihood import (
 )
 from credo.inference.site.softmax import SoftmaxLaplace
 from credo.models.contract.classifier import PredictiveClassifier
-from credo.models.contract.inputs import first_labeled_rows, merged_rows, validated
+from credo.models.contract.inputs import first_labeled_rows, validated
 from credo.models.kernel.latent_setting import (
     LEARNING_ROWS,
     MOST_EXACT,
     TOLERANCE,
     engine_name,
     inducing_rows,
+    latent_rows,
     require_settings,
     site_engine,
     usual_scales,
@@ -166,7 +167,7 @@ class GaussianProcessClassifier(PredictiveClassifier):
         if self.ordered:
             _require_rising(y)
         rows = first_labeled_rows(self, X, y, sample_weight)
-        x, code, weight = merged_rows(rows.x, as_float(rows.code), rows.weight)
+        x, code, weight = latent_rows(self.kernel, rows.x, as_float(rows.code), rows.weight)
         data = ClassData(x, code.astype(np.intp), weight, len(self.classes_))
         kernel = _placed(self.kernel, data.x)
         kernel.check_inputs(data.x)

@@ -17,8 +17,8 @@ from credo.distributions.multivariate_normal import MultivariateNormal
 from credo.distributions.normal import Normal
 from credo.distributions.predictive import Predictive
 from credo.features.basis import Basis, column_spread, distinct_rows
-from credo.features.kernels.equality import White
 from credo.features.kernels.kernel import Kernel, ScaledKernel
+from credo.features.kernels.parted import PartedKernel, has_white
 from credo.features.kernels.stationary import Matern52
 from credo.inference.density.trajectory import NoUTurnSampling
 from credo.inference.engine.diagnosis import Diagnosis
@@ -66,6 +66,9 @@ METHODS: dict[Any, ProcessMethod] = {
     "sparse": SparseProcess(),
 }
 
+VISIBLE_SHIFT = 1e-3
+"""Share of the spread of the outcomes by which jitter may move the function unsaid."""
+
 SERIES_ROWS = 200
 """Rows from which on a series is quicker by its states than by its covariance matrix."""
 
@@ -101,9 +104,10 @@ class GaussianProcessRegressor(PredictiveRegressor):
         "zero" for none, or a basis from `credo.features` whose weights are integrated out.
     noise
         "learned", a variance that is known, or "varying" for noise whose log follows the
-        inputs; a basis says by which functions. A kernel with `White` in it brings its own
-        noise, and none is learned besides. Learned noise is never less than what rounding of
-        the outcomes leaves open. Each of several outputs has noise of its own.
+        inputs; a basis says by which functions. `White` in the kernel is noise of each outcome
+        as well: it is added to what is given or varies, and where it stands none is learned
+        besides. Learned noise is never less than what rounding of the outcomes leaves open.
+        Each of several outputs has noise of its own.
     method
         "exact" for no approximation; "series" for one column and kernels that have a state
         space form, exact as well and in time that grows with the rows; "sparse" for inducing
@@ -118,7 +122,8 @@ class GaussianProcessRegressor(PredictiveRegressor):
     kernel_
         The kernel with its most probable parameters; what outputs share of it.
     noise_variance_
-        Most probable variance of the noise; at the mean of the inputs' functions if it varies.
+        Most probable variance of the noise, that of `White` included; at the mean of the
+        inputs' functions if it varies.
         An array (k,) of several outputs, in their units.
     outcome_scale_
         What outcomes are divided by: the spread of each of several outputs, and one for a
@@ -367,7 +372,9 @@ class GaussianProcessRegressor(PredictiveRegressor):
         mean, spread, noise = known.left_out(rows.place, scaled, weight)
         scale = self.outcome_scale_
         doubt, own = (np.sqrt(part) * scale for part in (spread, noise))
-        found = Predictive(Normal(mean * scale, np.hypot(doubt, own)), doubt, own)
+        # A function that is known for sure still has a density, if a narrow one.
+        std = np.maximum(np.hypot(doubt, own), 1e-150)
+        found = Predictive(Normal(mean * scale, std), doubt, own)
         return self._squeezed(found)
 
     def forgetting(
@@ -556,7 +563,10 @@ class GaussianProcessRegressor(PredictiveRegressor):
             None if level is None else level / scale**2,
             rows.rounding(scaled),
         )
-        _require_noise_of_copies(noise)
+        white = np.zeros(len(rows.x))
+        if self.kernel is not None:
+            white = PartedKernel.of(self.kernel).noise(rows.x)[0]
+        _require_noise_of_copies(noise, white)
         return ProcessData(rows.x, rows.y, columns), noise
 
     def _scale_of(self, outcomes: Array) -> Array:
@@ -605,10 +615,8 @@ class GaussianProcessRegressor(PredictiveRegressor):
     def _noise_level(self) -> float | None:
         """The noise variance where it is given; None where it is learned."""
         if isinstance(self.noise, str | Basis):
-            has_white = self.kernel is not None and any(
-                isinstance(leaf, White) for leaf in self.kernel.leaves
-            )
-            return 0.0 if has_white and self.noise == "learned" else None
+            is_white = self.kernel is not None and has_white(self.kernel)
+            return 0.0 if is_white and self.noise == "learned" else None
         return float(self.noise)
 
     def _columns(self, x: Array) -> Array:
@@ -626,7 +634,7 @@ class GaussianProcessRegressor(PredictiveRegressor):
         return self.noise_basis_.design(x)
 
     def _noise_at(self, x: Array) -> Array:
-        return self.posterior_.noise_at(self.log_parameters_, self._noise_columns(x))
+        return self.posterior_.noise_at(self.log_parameters_, x, self._noise_columns(x))
 
     def _inputs(self, X: ArrayLike) -> Array:
         check_is_fitted(self)
@@ -635,7 +643,9 @@ class GaussianProcessRegressor(PredictiveRegressor):
     def _predictive(self, X: ArrayLike, with_noise: bool) -> Predictive:
         inputs = self._inputs(X)
         belief, columns = self.posterior_, self._noise_columns(inputs)
-        noise = [with_noise * belief.noise_at(point, columns) for point in belief.points]
+        noise = [
+            with_noise * belief.noise_at(point, inputs, columns) for point in belief.points
+        ]
         found = belief.predictive(inputs, self._columns(inputs), noise, self.outcome_scale_)
         return self._squeezed(found)
 
@@ -650,8 +660,11 @@ class GaussianProcessRegressor(PredictiveRegressor):
         self.log_parameters_ = learned.free
         self.parameter_names_ = tuple(problem.names)
         self.kernel_ = problem.split(learned.free).kernel
-        columns = problem.noise.columns.mean(axis=0, keepdims=True)
-        noise = self.posterior_.noise_at(learned.free, columns)[0] * self.outcome_scale_**2
+        center, columns = (
+            part.mean(axis=0, keepdims=True) for part in (problem.data.x, problem.noise.columns)
+        )
+        noise = self.posterior_.noise_at(learned.free, center, columns)[0]
+        noise = noise * self.outcome_scale_**2
         self.noise_variance_ = float(noise[0]) if len(noise) == 1 else noise
         self.method_ = type(problem.method).__name__
         is_learned = len(learned.free) > 0
@@ -676,6 +689,8 @@ class GaussianProcessRegressor(PredictiveRegressor):
         if self._is_drawn and is_learned:
             self._draw_settings(problem, learned)
         self.jitter_ = max(belief.jitter for belief in self.posterior_.beliefs)
+        if self.jitter_ > 0:
+            self._warn_of_jitter(problem, learned)
         return self
 
     @property
@@ -714,6 +729,23 @@ class GaussianProcessRegressor(PredictiveRegressor):
                 "upper bound is of a column that does nothing: leave it out, or use "
                 "inference='map', which has priors.",
                 ConvergenceWarning,
+            )
+
+    def _warn_of_jitter(self, problem: ProcessProblem, learned: Learned) -> None:
+        """Warn of jitter that moves the function more than the noise lets it."""
+        shift = np.max([belief.jitter_shift for belief in self.posterior_.beliefs], axis=0)
+        noise = np.sqrt(problem.variance_of_rows(learned.free).max(axis=0))
+        is_moved = shift > np.maximum(noise, VISIBLE_SHIFT * np.sqrt(problem.y_variances))
+        if is_moved.any():
+            worst = int(np.argmax(np.where(is_moved, shift, 0.0)))
+            scale = float(self.outcome_scale_[worst])
+            warn_user(
+                "the covariance of the outcomes must have a factor without help; found that a "
+                f"jitter of {self.jitter_:.3g} had to be added to its diagonal, which moves "
+                f"the function at the rows by {scale * shift[worst]:.3g}, beside noise of "
+                f"standard deviation {scale * noise[worst]:.3g}. Let noise be learned or "
+                "give more of it, or take a shorter length scale, or another kernel.",
+                UserWarning,
             )
 
     def _warn_of_copies(self, n_rows: int, problem: ProcessProblem, learned: Learned) -> None:
@@ -771,17 +803,18 @@ def _require_rows(least: int, columns: Array, n_rows: int) -> None:
     )
 
 
-def _require_noise_of_copies(noise: RowNoise) -> None:
+def _require_noise_of_copies(noise: RowNoise, white: Array) -> None:
     """Raise an error if rows of which there are several have no noise that tells them apart."""
     if noise.level is None:
         return
-    is_bare = ((noise.known + noise.level) == 0).any(axis=1) & (noise.weight != 1.0)
+    variance = noise.known + noise.level + white[:, None]
+    is_bare = (variance == 0).any(axis=1) & (noise.weight != 1.0)
     if is_bare.any():
         raise ValueError(
             "rows that repeat the inputs of another, or have a weight other than 1, must have "
             f"noise of positive variance; found {int(is_bare.sum())} distinct rows of this "
             "kind without any. Leave out the copies, give a noise, noise=0.01, or let it be "
-            "learned, noise='learned', without White in the kernel."
+            "learned, noise='learned'."
         )
 
 

@@ -35,7 +35,6 @@ from credo.inference.site.likelihood import (
     StudentTLikelihood,
 )
 from credo.models.contract.inputs import (
-    merged_rows,
     require_choice,
     row_weight,
     validated,
@@ -46,6 +45,7 @@ from credo.models.kernel.latent_setting import (
     MOST_EXACT,
     TOLERANCE,
     inducing_rows,
+    latent_rows,
     require_settings,
     site_engine,
     usual_scales,
@@ -168,7 +168,7 @@ class LatentProcessRegressor(PredictiveRegressor):
         given = self._given_likelihood()
         x, outcomes = validated(self, X, y, dtype=np.float64, y_numeric=True)
         weight = row_weight(sample_weight, x)
-        data = LatentData(*merged_rows(x, given.outcomes(outcomes), weight))
+        data = LatentData(*latent_rows(self.kernel, x, given.outcomes(outcomes), weight))
         kernel: Any = self.kernel
         if kernel is None:
             kernel = 1.0 * features.Matern52(usual_scales(data.x)) + features.Constant()

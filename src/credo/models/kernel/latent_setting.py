@@ -7,13 +7,19 @@ from typing import Any
 import numpy as np
 
 from credo.features.kernels.kernel import Kernel
+from credo.features.kernels.parted import has_white
 from credo.inference.kernel.inducing import greedy_rows
 from credo.inference.kernel.latent_process import HiddenRows, SiteEngine
 from credo.inference.kernel.search import Learned
 from credo.inference.site.expectation_propagation import ExpectationPropagation
 from credo.inference.site.laplace import SiteLaplace
 from credo.inference.site.likelihood import Likelihood
-from credo.models.contract.inputs import inference_name, require_choice, require_count
+from credo.models.contract.inputs import (
+    inference_name,
+    merged_rows,
+    require_choice,
+    require_count,
+)
 from credo.numerics.array import Array
 from credo.numerics.quotation import quote
 from credo.numerics.warning import warn_user
@@ -24,6 +30,7 @@ __all__ = [
     "TOLERANCE",
     "engine_name",
     "inducing_rows",
+    "latent_rows",
     "require_settings",
     "site_engine",
     "usual_scales",
@@ -56,6 +63,35 @@ def require_settings(model: Any) -> None:
     require_choice("learning", model.learning, ("map", "ml"))
     if model.n_inducing is not None:
         require_count("n_inducing", model.n_inducing)
+
+
+def latent_rows(
+    kernel: Kernel | None, x: Array, y: Array, weight: Array
+) -> tuple[Array, Array, Array]:
+    """Return rows that have hidden values of their own: distinct inputs, outcomes, weights.
+
+    Copies of a row share one, unless the kernel has white noise, which each has for itself.
+
+    Examples
+    --------
+    >>> from credo.features import Matern52, White
+    >>> x, y = np.array([[1.0], [0.0]]), np.array([3.0, 2.0])
+    >>> latent_rows(Matern52() + White(), x, y, np.array([2.0, 1.0]))[1]
+    array([2., 3., 3.])
+    """
+    x, y, weight = merged_rows(x, y, weight)
+    if kernel is None or not has_white(kernel):
+        return x, y, weight
+    copies = np.rint(weight)
+    if np.any(np.abs(weight - copies) > 1e-9 * weight):
+        odd = weight[np.abs(weight - copies) > 1e-9 * weight]
+        raise ValueError(
+            "sample_weight must be a whole number of copies of each row for a kernel with "
+            f"White, which each copy has for itself; found {odd[0]:g}. Pass whole numbers, or "
+            "leave White out."
+        )
+    place = np.repeat(np.arange(len(x)), copies.astype(np.intp))
+    return x[place], y[place], np.ones(len(place))
 
 
 def engine_name(inference: Any) -> str:
