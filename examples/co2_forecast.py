@@ -50,7 +50,7 @@ figure = Figure(figsize=(8, 4), layout="constrained")
 ax = figure.subplots()
 shown = seen & (t > 1980)
 forecast_plot(model, t[shown], co2[shown], t[~seen], co2[~seen], ax)
-ax.set(xlabel="year", ylabel="carbon dioxide, ppm")
+ax.set(xlabel="year", ylabel="carbon dioxide, ppm", xticks=range(1980, 2003, 5))
 figure.savefig(pictures / "co2_forecast.png", dpi=110)
 
 months = np.arange(1958, 2002, 1 / 24)
