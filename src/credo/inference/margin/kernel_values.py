@@ -18,23 +18,23 @@ from numpy.typing import NDArray
 from credo.features.kernels.inner_product import Linear
 from credo.features.kernels.kernel import HeldKernel, Kernel, ScaledKernel
 from credo.features.kernels.stationary import SquaredExponential
-from credo.numerics.array import Array, as_float
+from credo.numerics.array import Array, as_float, work_array
 from credo.numerics.parallel.threads import in_parts, threads_for
 
 __all__ = ["GaussianValues", "KernelValues", "LinearValues", "RowCache", "kernel_values"]
 
 Places = NDArray[np.intp]
 
-ROWS_AT_ONCE, KNOWN_AT_ONCE = 64, 256
+ROWS_AT_ONCE, KNOWN_AT_ONCE = 64, 384
 """Values that stay close to a core until they are summed."""
 
 BLOCK = 64
 """Entries that are compared at once; only the best block is searched one by one."""
 
-FEW, MANY = 24, 32
+FEW, MANY = 64, 32
 """Rows of a matrix that are evaluated together: they stay in a cache, or take a long call."""
 
-MOVED_AT_ONCE = 64 * 512
+MOVED_AT_ONCE = 64 * 2048
 """Values in float32 that stay close to a core until they are summed."""
 
 UNIT, EXPONENTIAL_ERROR = 2.0**-24, 4e-7
@@ -438,7 +438,8 @@ class RowCache:
         n = len(self.diagonal)
         self.width = padded_size(n)
         n_slots = int(np.clip(n_bytes // (self.width * np.dtype(dtype).itemsize), 2, max(n, 2)))
-        self._flat = np.empty((n_slots, self.width), dtype=dtype)
+        n_words = self.width * np.dtype(dtype).itemsize // 8
+        self._flat = work_array((n_slots, n_words)).view(dtype)
         self._flat[:, n:] = 0.0
         self.rows = self._flat.reshape(n_slots, -1, BLOCK)
         self.slot = np.full(n, -1, dtype=np.int32)
