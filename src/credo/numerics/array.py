@@ -249,11 +249,15 @@ def squared_distances(X: Array, Y: Array) -> Array:
     """
     if len(Y) == 0:
         return np.empty((len(X), 0))
-    origin = Y.mean(axis=0)
-    X, Y = X - origin, Y - origin
+    d = Y.shape[1]
+    origin = Y.sum(axis=0) / len(Y)
+    left, right = np.empty((len(X), d + 2)), np.empty((len(Y), d + 2))
     # Far outside, a square may overflow to infinity: that is the right answer there.
     with np.errstate(over="ignore", invalid="ignore"):
-        left = np.column_stack([-2.0 * X, np.square(X).sum(axis=1), np.ones(len(X))])
-        right = np.column_stack([Y, np.ones(len(Y)), np.square(Y).sum(axis=1)])
+        np.subtract(Y, origin, out=right[:, :d])
+        right[:, d], right[:, d + 1] = 1.0, np.square(right[:, :d]).sum(axis=1)
+        np.subtract(X, origin, out=left[:, :d])
+        left[:, d], left[:, d + 1] = np.square(left[:, :d]).sum(axis=1), 1.0
+        left[:, :d] *= -2.0
         squares = np.matmul(left, right.T, out=work_array((len(X), len(Y))))
     return np.maximum(squares, 0.0, out=squares)

@@ -746,12 +746,16 @@ def single_setting(kernel: Any, name: str) -> None:
 def column_squares(X: Array, W: Array, Z: Array | None) -> Array:
     """Return ``sum_ij W_ij (x_id - z_jd)^2`` for each column d, by one matrix product."""
     others = X if Z is None else Z
-    origin = others.mean(axis=0) if len(others) else 0.0
-    rows = X - origin
-    columns = rows if Z is None else others - origin
-    sums = W @ np.column_stack([columns, np.ones(len(columns))])
-    cross, by_column = np.einsum("id,id->d", rows, sums[:, :-1]), np.ones(len(W)) @ W
-    return np.asarray(sums[:, -1] @ rows**2 + by_column @ columns**2 - 2.0 * cross)
+    n, d = others.shape
+    origin = others.sum(axis=0) / max(n, 1)
+    widened = np.empty((n, d + 1))
+    np.subtract(others, origin, out=widened[:, :d])
+    widened[:, d] = 1.0
+    columns = widened[:, :d]
+    rows = columns if Z is None else X - origin
+    sums = W @ widened
+    cross, by_column = np.einsum("id,id->d", rows, sums[:, :d]), W.sum(axis=0)
+    return np.asarray(sums[:, d] @ rows**2 + by_column @ columns**2 - 2.0 * cross)
 
 
 def per_setting(by_column: Array, setting: Positive) -> Array:

@@ -536,7 +536,7 @@ class ProcessProblem(SettingsProblem):
 
         The latter is one number if it is the same for all.
         """
-        logs, own, _ = np.split(free, [self.n_kernel, self.n_function])
+        logs, own = free[: self.n_kernel], free[self.n_kernel : self.n_function]
         return self._parted.at(logs), np.ones(1) if self.variance is None else np.exp(own)
 
     @cached_property
@@ -585,7 +585,8 @@ class ProcessProblem(SettingsProblem):
         by_variance = np.empty_like(noise.known)
         for group, data, kernel, own in self.parts(free):
             found = self.method.evidence(data, kernel, own)
-            own_slope, slope = np.split(found.by_parameter, [len(by_own) and 1])
+            first = len(by_own) and 1
+            own_slope, slope = found.by_parameter[:first], found.by_parameter[first:]
             value, by_kernel = value + found.value, by_kernel + parted.by_parameter(slope)
             by_own[group[: len(own_slope)]] = own_slope
             by_variance[:, group] = found.by_noise[:, None] / noise.weight[:, None]
