@@ -40,7 +40,10 @@ CASES = {
 
 
 @pytest.mark.filterwarnings("ignore::credo.inference.ConvergenceWarning")
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.slow] * (name == "importance")) for name in CASES],
+)
 def test_errors_of_two_rows_are_uncorrelated(name):
     """Rows that differ in what does not matter have one exact answer, and errors of their own.
 

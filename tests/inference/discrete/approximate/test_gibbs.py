@@ -94,6 +94,7 @@ def test_standard_errors_are_neither_far_too_small_nor_too_large():
     assert 0.6 < np.sqrt(np.mean(np.square(off))) < 1.4
 
 
+@pytest.mark.slow
 def test_effective_draws_reproduce_the_standard_error():
     inference = run(
         TableGibbs(tolerance=0.02), sprinkler().given({3: 1}), np.random.default_rng(0)
