@@ -32,7 +32,7 @@ BLOCK = 64
 """Entries that are compared at once; only the best block is searched one by one."""
 
 FEW, MANY = 64, 32
-"""Rows of a matrix that are evaluated together: they stay in a cache, or take a long call."""
+"""Rows of a matrix that are evaluated together, of a Gaussian kernel and of others."""
 
 MOVED_AT_ONCE = 64 * 2048
 """Values in float32 that stay close to a core until they are summed."""

@@ -69,6 +69,7 @@ __all__ = [
     "require_precision",
     "row_blocks",
     "row_weight",
+    "several",
     "single_column",
     "term_names",
     "validated",
@@ -387,6 +388,19 @@ def require_precision(name: str, value: Any, choices: tuple[str, ...]) -> None:
             f"{name} must be a positive number or one of {choices}; found {quote(value)}. "
             "Pass an inverse variance."
         )
+
+
+def several(setting: Any) -> list[Any]:
+    """Return the values of a setting, one or several.
+
+    Examples
+    --------
+    >>> several(2.0), several((1.0, 2.0)), several(np.array([1.0]))
+    ([2.0], [1.0, 2.0], [np.float64(1.0)])
+    """
+    if isinstance(setting, np.ndarray):
+        return list(np.atleast_1d(setting))
+    return list(setting) if isinstance(setting, list | tuple) else [setting]
 
 
 def weighted_by_class(

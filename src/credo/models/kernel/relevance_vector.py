@@ -37,6 +37,7 @@ from credo.models.contract.inputs import (
     require_count,
     require_moderate,
     row_weight,
+    several,
     validated,
 )
 from credo.models.contract.regressor import PredictiveRegressor
@@ -345,7 +346,7 @@ def _settled(model: M) -> M:
 
 
 def _check_settings(kernel: Any, n_candidates: Any) -> None:
-    kernels = _several(kernel)
+    kernels = several(kernel)
     is_known = len(kernels) > 0 and all(isinstance(one, Kernel) for one in kernels)
     if kernel is not None and not is_known:
         raise TypeError(
@@ -354,13 +355,6 @@ def _check_settings(kernel: Any, n_candidates: Any) -> None:
         )
     if n_candidates is not None:
         require_count("n_candidates", n_candidates)
-
-
-def _several(kernel: Any) -> list[Any]:
-    """Return the kernels of a setting, one or several."""
-    if isinstance(kernel, np.ndarray):
-        return list(np.atleast_1d(kernel))
-    return list(kernel) if isinstance(kernel, list | tuple) else [kernel]
 
 
 def _require_enough(weight: Array) -> None:
@@ -377,7 +371,7 @@ def _kernels(kernel: KernelSetting, x: Array) -> tuple[Kernel, ...]:
     if isinstance(kernel, Kernel):
         return (kernel,)
     if kernel is not None:
-        return tuple(_several(kernel))
+        return tuple(several(kernel))
     rows = distinct_rows(x)
     spread = column_spread(rows, 0.0)
     width = np.where(spread > 0, spread * np.sqrt(np.count_nonzero(spread)), 1.0)

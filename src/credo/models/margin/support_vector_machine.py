@@ -37,6 +37,7 @@ from credo.models.contract.inputs import (
     KnownOutcomes,
     first_labeled_rows,
     row_weight,
+    several,
     validated,
     weighted_by_class,
 )
@@ -248,13 +249,13 @@ class SupportVectorMachine(KnownOutcomes):
         return SupportSettings(self.tolerance, bytes_of(self.cache))
 
     def _check_shared(self) -> None:
-        for kernel in _several(self.kernel):
+        for kernel in several(self.kernel):
             if not (kernel is None or isinstance(kernel, Kernel)):
                 raise TypeError(
                     "kernel must be None or a kernel from credo.features, such as Matern52(), "
                     f"or several of these; found {quote(kernel)}. Pass an instance."
                 )
-        if not _several(self.kernel):
+        if not several(self.kernel):
             raise ValueError("kernel must name one or more; found none. Pass None or a kernel.")
         if not isinstance(self.probability, bool | np.bool_):
             raise TypeError(
@@ -268,7 +269,7 @@ class SupportVectorMachine(KnownOutcomes):
 
     def _kernels(self, rows: DistinctRows, x: Array, weight: Array) -> list[Kernel]:
         """Return the kernels to try, each checked on the rows."""
-        found = [_placed(kernel, x, weight) for kernel in _several(self.kernel)]
+        found = [_placed(kernel, x, weight) for kernel in several(self.kernel)]
         for kernel in found:
             _require_kernel(kernel, rows.x)
         return found
@@ -859,16 +860,9 @@ def _of_pairs(codes: Array, n_classes: int) -> Callable[[int, int], Places]:
     return lambda a, b: np.sort(np.concatenate([places[a], places[b]]))
 
 
-def _several(setting: Any) -> list[Any]:
-    """Return the values of a setting, one or several."""
-    if isinstance(setting, np.ndarray):
-        return list(np.atleast_1d(setting))
-    return list(setting) if isinstance(setting, list | tuple) else [setting]
-
-
 def _costs(setting: Any, advice: str) -> list[float]:
     """Return the values of C, in rising order."""
-    values = _several(setting)
+    values = several(setting)
     for value in values:
         _require_positive("C", value, advice)
     costs = sorted({float(value) for value in values})
@@ -882,7 +876,7 @@ def _costs(setting: Any, advice: str) -> list[float]:
 
 def _require_no_cost_of_rows(setting: Any, n_rows: int) -> None:
     """Refuse as many C as rows if some are equal: they are meant for rows, not to choose."""
-    n_costs = len(_several(setting))
+    n_costs = len(several(setting))
     if n_costs == n_rows > 1 and len(_costs(setting, "")) < n_rows:
         raise ValueError(
             f"several C must differ, for folds to choose among them; found {n_costs}, as many "
@@ -893,7 +887,7 @@ def _require_no_cost_of_rows(setting: Any, n_rows: int) -> None:
 
 def _epsilons(setting: Any) -> list[float]:
     """Return the values of epsilon, in rising order."""
-    values = _several(setting)
+    values = several(setting)
     is_fine = [
         isinstance(v, Real) and not isinstance(v, bool) and 0 <= float(v) < np.inf
         for v in values
