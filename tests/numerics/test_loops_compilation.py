@@ -204,3 +204,27 @@ def test_the_time_after_a_loop_that_cannot_be_compiled_is_not_waited_for(kept, m
     monkeypatch.setattr(sys, "stderr", Terminal())
     answer(compiled()(alternating))
     assert sys.stderr.getvalue() == ""
+
+
+CHAINS = """
+import numpy as np
+from credo import LogisticRegression
+x = np.random.default_rng(0).normal(size=(30, 2))
+model = LogisticRegression(inference="nuts", random_state=0).fit(x, np.arange(30) % 3)
+print(model.posterior_.draws["parameters"].sum().hex())
+"""
+
+
+@pytest.mark.slow
+def test_chains_of_one_seed_are_the_same_whether_loops_are_compiled_or_read(tmp_path):
+    found = [
+        subprocess.run(
+            [sys.executable, "-W", "ignore", "-c", CHAINS],
+            env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for _ in range(2)
+    ]
+    assert found[0] == found[1] != ""
