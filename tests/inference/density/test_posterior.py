@@ -14,7 +14,13 @@ from scipy import special, stats
 import credo
 from credo.data import CheckpointFile
 from credo.distributions import Normal
-from credo.inference import GaussianVariational, NoUTurnSampling, Parameter, Pathfinder
+from credo.inference import (
+    GaussianVariational,
+    ImproperDensity,
+    NoUTurnSampling,
+    Parameter,
+    Pathfinder,
+)
 from credo.inference.engine.engine import ConvergenceWarning
 
 SHARE = {"probability": Parameter(support="unit")}
@@ -359,3 +365,62 @@ def test_predictive_checks_of_other_things_are_refused(settings, message):
     found = credo.posterior(level_of_rows, {"level": Parameter()}, ROWS, random_state=0)
     with pytest.raises(ValueError, match=message):
         found.predictive_check(**({"simulate": simulated, "observed": ROWS} | settings))
+
+
+def test_a_mode_has_no_spread_and_says_so():
+    found = credo.posterior(
+        lambda x, s: -((x - 2.0) ** 2).sum() + np.log(s) - s,
+        {"x": Parameter(2), "s": Parameter(support="positive")},
+        inference="map",
+        random_state=0,
+    )
+    table = found.summary()
+    assert list(table.index) == ["x[0]", "x[1]", "s"]
+    assert list(table.columns) == ["mode"]
+    assert_allclose(table["mode"], [2.0, 2.0, 1.0], atol=1e-4)
+    assert found.diagnose().findings[0].startswith("This is a mode and no draw")
+    assert "nan" not in str(found)
+
+
+@pytest.mark.parametrize("inference", ["auto", "map", "nuts"])
+def test_settings_that_are_misspelled_are_refused(inference):
+    with pytest.raises(TypeError, match="Did you mean 'seconds'"):
+        credo.posterior(lambda x: -(x**2), {"x": Parameter()}, inference=inference, secnds=1)
+
+
+def test_a_checkpoint_of_another_function_is_refused(tmp_path):
+    path = tmp_path / "run.credo"
+
+    def drawn(factor):
+        return credo.posterior(
+            lambda x: -factor * x**2,
+            {"x": Parameter()},
+            inference="nuts",
+            draws=200,
+            random_state=0,
+            checkpoint=CheckpointFile(path),
+        )
+
+    first = drawn(1.0)
+    assert np.array_equal(drawn(1.0).draws["x"], first.draws["x"])
+    with pytest.raises(ValueError, match="checkpoint must be of the problem"):
+        drawn(5.0)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_constant_slope_on_one_side_is_not_flat(seed):
+    found = credo.posterior(
+        lambda x: -abs(x - 1.0), {"x": Parameter()}, inference="nuts", random_state=seed
+    )
+    assert_allclose(found.draws.mean("x"), 1.0, atol=5.0 * found.draws.mean_error("x"))
+    assert_allclose(found.draws.std("x"), 2.0**0.5, rtol=0.1)
+
+
+def test_a_flat_density_with_ends_is_told_how_to_give_them():
+    with pytest.raises(ImproperDensity, match=r"support=\(0, 1\)"):
+        credo.posterior(
+            lambda x: 0.0 if 0.0 < x < 1.0 else -np.inf,
+            {"x": Parameter(start=0.5)},
+            inference="nuts",
+            random_state=0,
+        )

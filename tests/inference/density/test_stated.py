@@ -225,3 +225,42 @@ def test_without_jax_it_is_said_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "jax", None)
     with pytest.raises(ImportError, match=r"must find JAX installed.*Install"):
         stated_problem((by_keyword, "jax"), PARAMETERS, Y)
+
+
+@pytest.mark.parametrize(
+    "density",
+    [
+        lambda x: -0.5 * np.linalg.norm(x) ** 2,
+        lambda x: -np.abs(x).sum(),
+        lambda x: -float(np.vdot(x, x).real),
+    ],
+)
+def test_functions_that_lose_imaginary_parts_are_left_to_differences(density):
+    problem, words = stated_problem(density, {"x": Parameter(3)}, None)
+    assert "differences" in words
+    free = np.array([0.4, -1.3, 2.0])
+    steps = 1e-6 * np.eye(3)
+    expected = [(density(free + h) - density(free - h)) / 2e-6 for h in steps]
+    assert_allclose(problem.log_density_and_gradient(free)[1], expected, rtol=1e-6)
+
+
+def test_a_slope_that_is_rounding_alone_is_not_wrong():
+    problem, _ = stated_problem(
+        lambda x: -np.log(x), {"x": Parameter(support="positive")}, None
+    )
+    assert_allclose(problem.log_density_and_gradient(np.array([0.7]))[1], 0.0, atol=1e-9)
+
+
+def test_differences_keep_a_covariance_positive_definite():
+    def density(S):
+        assert np.array_equal(S, S.T)
+        np.linalg.cholesky(S)
+        return float(np.linalg.slogdet(S)[1] - 0.5 * np.trace(S))
+
+    given = (density, "differences")
+    problem, _ = stated_problem(given, {"S": Parameter((2, 2), "covariance")}, None)
+    for free in ([0.3, -0.2, 0.5], [-3.0, 1.0, -3.5]):
+        values = problem.parameters.constrain(np.array(free))
+        found = problem.density(values)[1]["S"]
+        expected = np.linalg.inv(values["S"]) - 0.5 * np.eye(2)
+        assert_allclose(found, expected, rtol=1e-5, atol=1e-7 * np.abs(expected).max())

@@ -53,15 +53,22 @@ class Metric(NamedTuple):
         return np.asarray(self.scale * (scaled + along @ self.directions))
 
 
+STEADY = 1e-10
+"""Spread of slopes, as a share of their size, that is rounding alone."""
+
+
 def learned_metric(draws: Array, gradients: Array, kind: str) -> Metric:
     """Return the metric that draws and gradients at them, (n, d) each, tell.
 
-    The diagonal is ``sqrt(var(q) / var(g))``. The rest is the geometric mean of the covariance
+    The diagonal is ``sqrt(var(q) / var(g))``, or ``var(q)`` where gradients do not vary, as on
+    one side of a kink. The rest is the geometric mean of the covariance
     of draws and the inverse of that of gradients, in the space that both span, with directions
     left out in which it hardly differs from one.
     """
     spread, slope = draws.std(axis=0), gradients.std(axis=0)
-    scale = np.sqrt(clipped(spread) / clipped(slope))
+    varies = slope > STEADY * np.abs(gradients).max(axis=0, initial=0.0)
+    plain = np.where(spread > 0.0, clipped(spread), 1.0)
+    scale = np.where(varies, np.sqrt(clipped(spread) / clipped(slope)), plain)
     d = len(scale)
     if kind == "diagonal":
         return Metric(scale, np.zeros((0, d)), np.zeros(0))

@@ -11,11 +11,12 @@ from __future__ import annotations
 import inspect
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from difflib import get_close_matches
+from functools import cached_property, partial
 from importlib import import_module
 from typing import Any
 
@@ -64,6 +65,9 @@ __all__ = [
     "stated_problem",
 ]
 
+MODE = "mode"
+"""The method that looks for the highest density alone."""
+
 N_STARTS = 6
 N_PATHS = 4
 GOOD_K_HAT = 0.5
@@ -71,6 +75,9 @@ GOOD_K_HAT = 0.5
 
 CAREFUL = 0.9
 """Acceptance of chains where nobody chose it: a Gaussian failed, so steps are smaller."""
+
+SETTINGS = ("seconds", "stop", "executor", "on_step", "checkpoint")
+"""What may be said of a run beside its engine."""
 
 OTHER_MODE = 10.0
 """Nats below the best mode up to which another one matters."""
@@ -124,13 +131,23 @@ class Posterior:
     def summary(self, coverage: float = 0.9) -> pd.DataFrame:
         """Return a table of means, spreads and intervals, and how well each is known.
 
-        What chains do not agree about has no mean: its row says so, and holds NaN.
+        What chains do not agree about has no mean: its row says so, and holds NaN. Of a mode
+        alone the table has its values and no more.
 
         Parameters
         ----------
         coverage
             Probability of the interval from ``low`` to ``high``.
         """
+        if self._is_mode:
+            modes = {
+                label: value
+                for name in self.draws
+                for label, value in zip(
+                    self.draws.labels(name), np.ravel(self.draws[name]), strict=True
+                )
+            }
+            return pd.DataFrame({MODE: modes})
         table = self.draws.summary(coverage)
         mixed = np.concatenate([np.ravel(x) for x in is_mixed(self.draws).values()])
         known = [name for name in table.columns if name not in _WORTHS]
@@ -140,6 +157,12 @@ class Posterior:
 
     def diagnose(self) -> Diagnosis:
         """Return one verdict, with advice and the numbers behind it."""
+        if self._is_mode:
+            alone = (
+                "This is a mode and no draw: it does not say how sure it is. Leave inference "
+                "out for draws."
+            )
+            return Diagnosis(self.inference.status.has_converged, (alone,), {})
         found = diagnose_draws(self.draws, self.facts, self.max_depth)
         if not np.isnan(self.k_hat):
             found = self._with_k_hat(found)
@@ -147,6 +170,10 @@ class Posterior:
             return found
         short = f"The run was cut short: it {self.status}. Give it more time or draws."
         return replace(found, is_sound=False, findings=(short, *found.findings))
+
+    @property
+    def _is_mode(self) -> bool:
+        return self.method == MODE
 
     def predictive_check(
         self,
@@ -424,6 +451,7 @@ def posterior(
     0.7
     """
     _require_numbers(chains, draws)
+    _require_known(settings)
     ends_at = _ends_at(settings.pop("seconds", None))
     problem, gradient = stated_problem(log_density, parameters, data)
     rng = np.random.default_rng(random_state)
@@ -443,6 +471,17 @@ def _require_numbers(chains: int, draws: int) -> None:
     for name, n in (("chains", chains), ("draws", draws)):
         if not isinstance(n, int | np.integer) or n < 1:
             raise ValueError(f"{name} must be a whole number of at least 1; found {n!r}.")
+
+
+def _require_known(settings: Mapping[str, Any]) -> None:
+    unknown = sorted(set(settings) - set(SETTINGS))
+    if unknown:
+        close = get_close_matches(unknown[0], SETTINGS, 1)
+        raise TypeError(
+            f"settings of posterior must be among {list(SETTINGS)}; found {unknown}. "
+            + (f"Did you mean {close[0]!r}? " if close else "")
+            + "Settings of an engine go to the engine: inference=NoUTurnSampling(warm_up=500)."
+        )
 
 
 def _ends_at(seconds: float | None) -> float:
@@ -549,7 +588,7 @@ def _map(asked: _Asked) -> Posterior:
         "of how sure it is, and depends on how the parameters are written."
     )
     inference = Inference(draws, status=Status.CONVERGED)
-    return Posterior(draws, inference, "mode", (asked.note, note), mode=mode)
+    return Posterior(draws, inference, MODE, (asked.note, note), mode=mode)
 
 
 def _laplace(asked: _Asked, engine: LaplaceApproximation | None = None) -> Posterior:
@@ -699,6 +738,9 @@ MOST_DIFFERENCES = 100
 
 WRONG = 1e-3
 """Relative error above which a gradient is wrong, and not merely rounded."""
+
+ROUNDING = 1e-9
+"""Difference of a slope, for a number of size one, that is rounding alone."""
 
 GRADIENTS = {
     "own": "written by hand",
@@ -924,6 +966,9 @@ def _by_differences(
     gradient = {}
     for name, x in values.items():
         slope = np.empty(x.shape)
+        if isinstance(parameters.supports[name], Covariance):
+            gradient[name] = _symmetric_differences(partial(_called_at, call, values, name), x)
+            continue
         for place in np.ndindex(x.shape):
             size = _step(float(x[place]), parameters.supports[name])
             ends = [x.copy(), x.copy()]
@@ -933,6 +978,27 @@ def _by_differences(
             slope[place] = (high - low) / (ends[1][place] - ends[0][place])
         gradient[name] = slope
     return float(call(values)), gradient
+
+
+def _called_at(call: Callable[[Values], Any], values: Values, name: str, x: Array) -> float:
+    return float(call({**values, name: x}))
+
+
+def _symmetric_differences(call: Callable[[Array], float], x: Array) -> Array:
+    """Return slopes by entries of a covariance, moved in pairs so that it remains one.
+
+    Moving a pair by h changes no eigenvalue by more than h.
+    """
+    slope = np.empty(x.shape)
+    room = 1e-4 * float(np.linalg.eigvalsh(x)[0])
+    for i, j in zip(*np.tril_indices(len(x)), strict=True):
+        size = 6e-6 * max(1.0, abs(float(x[i, j])))
+        way = np.zeros(x.shape)
+        way[i, j] = way[j, i] = min(size, room) if room > 0.0 else size
+        high, low = x + way, x - way
+        rise = (call(high) - call(low)) / (high[i, j] - low[i, j])
+        slope[i, j] = slope[j, i] = rise if i == j else 0.5 * rise
+    return slope
 
 
 def _step(x: float, support: Bijection) -> float:
@@ -1095,22 +1161,38 @@ def _gradient_of(
 def _takes_complex(
     parameters: Parameters, function: Callable[..., Any], data: Any, free: Array
 ) -> bool:
-    """Return whether complex steps give what differences give."""
-    values = parameters.constrain(free)
-    try:
-        with np.errstate(all="ignore"), warnings.catch_warnings():
-            warnings.simplefilter("error", ComplexWarning)
-            slopes = [
-                StatedDensity(parameters, function, data, kind)(values)[1]
-                for kind in ("complex", "differences")
-            ]
-    except (TypeError, ValueError, ComplexWarning, AttributeError, np.linalg.LinAlgError):
-        return False
-    given, expected = (
-        np.concatenate([np.ravel(slope[name]) for name in parameters.names]) for slope in slopes
-    )
-    size = np.abs(expected).max(initial=0.0)
-    return bool(np.all(np.abs(given - expected) <= 1e-4 * size + 1e-8))
+    """Return whether complex steps give what differences give, at the start and around it.
+
+    At the start alone a slope may be zero, as that of ``abs`` is by complex steps everywhere.
+    """
+    for point in (free, *_around(free)):
+        values = parameters.constrain(point)
+        try:
+            with np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("error", ComplexWarning)
+                slopes = [
+                    StatedDensity(parameters, function, data, kind)(values)[1]
+                    for kind in ("complex", "differences")
+                ]
+        except (TypeError, ValueError, ComplexWarning, AttributeError, np.linalg.LinAlgError):
+            return False
+        given, expected = (
+            np.concatenate([np.ravel(slope[name]) for name in parameters.names])
+            for slope in slopes
+        )
+        if not np.isfinite(expected).all():
+            continue
+        size = np.abs(expected).max(initial=0.0)
+        if not np.all(np.abs(given - expected) <= 1e-4 * size + 1e-8):
+            return False
+    return True
+
+
+def _around(free: Array) -> Iterator[Array]:
+    """Yield points further and further from the start, the same ones each time."""
+    rng = np.random.default_rng(0)
+    for width in (0.1, 0.5, 1.0, 2.0):
+        yield free + rng.uniform(-width, width, len(free))
 
 
 def check_density(problem: LogDensity) -> None:
@@ -1123,9 +1205,7 @@ def check_density(problem: LogDensity) -> None:
     BadDensity
         With the component that is wrong.
     """
-    rng = np.random.default_rng(0)
-    for width in (0.1, 0.5, 1.0, 2.0):
-        free = problem.start + rng.uniform(-width, width, problem.parameters.n_free)
+    for free in _around(problem.start):
         with np.errstate(all="ignore"):
             values = problem.parameters.constrain(free)
             _require_form(problem, values)
@@ -1138,8 +1218,10 @@ def check_density(problem: LogDensity) -> None:
                 free,
                 tolerance=np.inf,
             )
-        if report.error > WRONG:
-            label = problem.parameters.label(report.index[0])
+        place = report.index[0]
+        away = abs(report.given - report.expected) * max(1.0, abs(float(free[place])))
+        if report.error > WRONG and away > ROUNDING:
+            label = problem.parameters.label(place)
             raise BadDensity(
                 "a gradient must be that of its log density; found, by the free number of "
                 f"{label}, {report.given:.6g} where differences say {report.expected:.6g}. "

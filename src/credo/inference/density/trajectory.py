@@ -485,7 +485,7 @@ def _first_step(
 def _require_proper(problem: LogDensity, state: TrajectoryState) -> None:
     """Refuse a density that is flat along a number, or along which draws run away."""
     free, half = state.here[0, 0], state.n_draws // 2
-    is_flat = np.ptp(state.slopes[0, half:], axis=0) == 0.0
+    is_flat = np.all(state.slopes[0, half:] == 0.0, axis=0)
     if state.step[0, 0] > FLAT or is_flat.any() or np.abs(free).max() > FAR:
         raise _improper(problem, np.where(is_flat, np.inf, np.abs(free)))
 
@@ -495,7 +495,7 @@ def _improper(problem: LogDensity, distance: Array) -> ImproperDensity:
     return ImproperDensity(
         "log_density must fall off in every direction, or the posterior is improper; found "
         f"that it does not along {problem.parameters.label(int(np.argmax(distance)))}. Give it "
-        "a proper prior."
+        "a proper prior or, if it ends somewhere, its ends, Parameter(support=(0, 1))."
     )
 
 

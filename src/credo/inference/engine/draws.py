@@ -520,9 +520,12 @@ class Draws:
             "tail_effective_draws": self.tail_effective_draws(name),
             "r_hat": self.r_hat(name),
         }
+        return pd.DataFrame({k: np.ravel(v) for k, v in columns.items()}, self.labels(name))
+
+    def labels(self, name: str) -> list[str]:
+        """Return a name for each number of a quantity: ``level``, or ``level[0]``, ..."""
         places = np.ndindex(self[name].shape[2:])
-        labels = [name + (str(list(place)) if place else "") for place in places]
-        return pd.DataFrame({k: np.ravel(v) for k, v in columns.items()}, index=labels)
+        return [name + (str(list(place)) if place else "") for place in places]
 
 
 def _require_axes(values: Mapping[str, Array], log_weight: Array | None) -> None:

@@ -1060,10 +1060,13 @@ def _require_same(chain: _Chain, kept: Snapshot) -> None:
 def fingerprint(problem: Any) -> str:
     """Return a text that two problems share only if they hold the same numbers and names.
 
-    Functions count by their names, since what they do cannot be compared.
+    Functions count by their names, and densities also by what they are at some points.
     """
     facts = blake2b(digest_size=16)
     _add_facts(facts, problem)
+    if hasattr(problem, "probed"):
+        # Nine digits: another build of a library may differ in the last ones.
+        facts.update(" ".join(f"{value:.9g}" for value in problem.probed).encode())
     return facts.hexdigest()
 
 

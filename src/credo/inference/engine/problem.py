@@ -44,6 +44,9 @@ __all__ = [
     "SweepProblem",
 ]
 
+N_PROBES = 3
+"""Points at which densities are compared."""
+
 
 @dataclass(frozen=True, eq=False)
 class ConjugateProblem:
@@ -358,6 +361,13 @@ class LogDensity:
     def start(self) -> Array:
         """Free numbers to start from."""
         return np.zeros(self.parameters.n_free) if self.guess is None else self.guess
+
+    @cached_property
+    def probed(self) -> Array:
+        """Log densities at a few points around the start, which tell densities apart."""
+        shift = np.random.default_rng(0).uniform(-1.0, 1.0, (N_PROBES, self.parameters.n_free))
+        with np.errstate(all="ignore"):
+            return self.log_densities(self.start + shift)
 
     def log_density(self, free: Array) -> float:
         """Return the log density of free numbers, shape (n_free,)."""
