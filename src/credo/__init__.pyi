@@ -54,6 +54,7 @@ from credo.inference.engine.prior import ImproperPosterior as ImproperPosterior
 from credo.inference.engine.weighted_draws import ZeroWeights as ZeroWeights
 from credo.inference.logistic.learning import SeparationWarning as SeparationWarning
 from credo.inference.margin.support_vectors import Inseparable as Inseparable
+from credo.inference.neural.training import DivergedNetwork as DivergedNetwork
 from credo.models.baseline.baseline_classifier import BaselineClassifier as BaselineClassifier
 from credo.models.baseline.baseline_regressor import BaselineRegressor as BaselineRegressor
 from credo.models.ensemble.average import EvidenceWarning as EvidenceWarning
@@ -113,6 +114,12 @@ from credo.models.neighbors.nearest_neighbors import (
 from credo.models.network.bayesian_network import BayesianNetwork as BayesianNetwork
 from credo.models.network.factor_graph import FactorGraph as FactorGraph
 from credo.models.network.markov_random_field import MarkovRandomField as MarkovRandomField
+from credo.models.neural.neural_network_classifier import (
+    NeuralNetworkClassifier as NeuralNetworkClassifier,
+)
+from credo.models.neural.neural_network_regressor import (
+    NeuralNetworkRegressor as NeuralNetworkRegressor,
+)
 from credo.models.spins.ising_model import IsingModel as IsingModel
 from credo.numerics.linear.linear_algebra import NotPositiveDefinite as NotPositiveDefinite
 from credo.study.estimator import TableClassifier as TableClassifier

@@ -179,12 +179,21 @@ from credo.inference.logistic.automatic_relevance import (
 )
 from credo.inference.logistic.learning import SeparationWarning as SeparationWarning
 from credo.inference.logistic.learning import VariationalLogistic as VariationalLogistic
+from credo.inference.logistic.propagation import SoftmaxPropagation as SoftmaxPropagation
 from credo.inference.margin.support_vectors import Inseparable as Inseparable
 from credo.inference.margin.support_vectors import SupportProblem as SupportProblem
 from credo.inference.margin.support_vectors import SupportSettings as SupportSettings
 from credo.inference.margin.support_vectors import SupportSolution as SupportSolution
 from credo.inference.margin.support_vectors import support_path as support_path
 from credo.inference.margin.support_vectors import support_vectors as support_vectors
+from credo.inference.neural.belief import NetworkBelief as NetworkBelief
+from credo.inference.neural.ensemble import NetworkEnsemble as NetworkEnsemble
+from credo.inference.neural.outcome import ClassOutcome as ClassOutcome
+from credo.inference.neural.outcome import NormalOutcome as NormalOutcome
+from credo.inference.neural.outcome import VaryingNormalOutcome as VaryingNormalOutcome
+from credo.inference.neural.problem import NetworkProblem as NetworkProblem
+from credo.inference.neural.training import DivergedNetwork as DivergedNetwork
+from credo.inference.neural.training import NetworkLaplace as NetworkLaplace
 from credo.inference.site.expectation_propagation import (
     ExpectationPropagation as ExpectationPropagation,
 )

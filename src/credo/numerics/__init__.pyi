@@ -2,6 +2,7 @@ from credo.numerics import optimize as optimize
 from credo.numerics.array import Array as Array
 from credo.numerics.array import as_float as as_float
 from credo.numerics.array import squared_distances as squared_distances
+from credo.numerics.layers.layered_network import LayeredNetwork as LayeredNetwork
 from credo.numerics.linear.clustering import Clustering as Clustering
 from credo.numerics.linear.clustering import kmeans as kmeans
 from credo.numerics.linear.clustering import nearest as nearest

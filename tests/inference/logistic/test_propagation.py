@@ -4,11 +4,13 @@ from numpy.testing import assert_allclose
 from scipy import special
 
 from credo import LogisticRegression
-from credo.inference import ExpectationPropagation
+from credo.inference import ExpectationPropagation, NoUTurnSampling, SoftmaxPropagation
+from credo.inference.logistic.softmax import class_coding
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(15, 1)) * 3.0 + 1.0
 Y = (special.expit(X[:, 0] - 1.0) > RNG.random(15)).astype(int)
+FINE = ExpectationPropagation(1e-8)
 
 
 def grid(precision):
@@ -56,6 +58,126 @@ def test_weights_of_rows_are_repetitions():
     assert_allclose(once.log_evidence_, twice.log_evidence_, rtol=1e-6)
 
 
-def test_several_classes_are_refused():
-    with pytest.raises(ValueError, match="must be asked of two classes; found 3"):
-        LogisticRegression(inference="ep").fit(X, np.arange(15) % 3)
+def cube(x, code, n_classes, half, n):
+    """Return log evidence, mean and spread of class weights without intercepts, on a grid."""
+    coding, axis = class_coding(n_classes), np.linspace(-half, half, n)
+    at = np.array(np.meshgrid(*[axis] * (n_classes - 1), indexing="ij"))
+    at = at.reshape(n_classes - 1, -1)
+    logs = 0.5 * (len(at) * np.log(0.5 / (2 * np.pi)) - 0.5 * (at**2).sum(axis=0))
+    for value, own in zip(x[:, 0], code, strict=True):
+        score = coding @ at * value
+        logs += score[own] - special.logsumexp(score, axis=0)
+    density = np.exp(logs) * (axis[1] - axis[0]) ** len(at)
+    total = density.sum()
+    mean = at @ density / total
+    covariance = (at * density) @ at.T / total - np.outer(mean, mean)
+    spread = np.sqrt((coding @ covariance @ coding.T).diagonal())
+    return np.log(total), coding @ mean, spread
+
+
+def errors(model, exact):
+    spread = model.coefficients()["sd"].to_numpy()
+    found = (model.log_evidence_, model.coef_[:, 0], spread)
+    return [np.abs(a - b).max() for a, b in zip(found, exact, strict=True)]
+
+
+@pytest.mark.parametrize(("n_classes", "n", "limit"), [(3, 401, 1e-4), (4, 121, 6e-3)])
+def test_one_row_of_several_classes_is_exact_but_for_nodes(n_classes, n, limit):
+    # Rows of next to no weight name the other classes.
+    x, code = np.full((n_classes, 1), 2.0), np.arange(n_classes)
+    weight = np.where(code == 1, 1.0, 1e-9)
+    exact = cube(x[1:2], code[1:2], n_classes, 14.0, n)
+    model = LogisticRegression(inference=FINE, weight_precision=0.5, fit_intercept=False).fit(
+        x, code, weight
+    )
+    assert model.inference_.status.has_converged
+    assert np.all(np.array(errors(model, exact)) < limit)
+
+
+@pytest.mark.parametrize(("n_classes", "n"), [(3, 401), (4, 101)])
+def test_several_classes_are_near_a_grid_and_nearer_than_by_laplace(n_classes, n):
+    rng = np.random.default_rng(n_classes)
+    x = 2.0 * rng.normal(size=(12, 1))
+    code = np.append(np.arange(n_classes), rng.integers(n_classes, size=12 - n_classes))
+    exact = cube(x, code, n_classes, 8.0, n)
+    error = {}
+    for inference in (FINE, "laplace"):
+        model = LogisticRegression(
+            inference=inference, weight_precision=0.5, fit_intercept=False
+        ).fit(x, code)
+        error[inference] = np.array(errors(model, exact))
+    assert np.all(error[FINE] < [0.1, 0.05, 0.1])
+    assert error[FINE].sum() < 0.4 * error["laplace"].sum()
+
+
+def three_classes():
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(60, 2))
+    score = x @ [[2.0, 0.0, -2.0], [0.0, 1.5, 0.0]]
+    code = np.argmax(score + rng.gumbel(size=score.shape), axis=1)
+    return x, code
+
+
+def test_probabilities_of_three_classes_are_those_of_a_long_run():
+    x, code = three_classes()
+    drawn = LogisticRegression(
+        inference=NoUTurnSampling(n_draws=10000), weight_precision=0.3, random_state=0
+    ).fit(x, code)
+    new = 2.0 * np.random.default_rng(6).normal(size=(200, 2))
+    error = {}
+    for inference in ("ep", "laplace"):
+        model = LogisticRegression(inference=inference, weight_precision=0.3).fit(x, code)
+        error[inference] = np.abs(model.predict_proba(new) - drawn.predict_proba(new)).max()
+    assert error["ep"] < 0.01
+    assert error["ep"] < 0.3 * error["laplace"]
+
+
+def test_a_learned_precision_of_three_classes_is_that_of_draws():
+    x, code = three_classes()
+    ep = LogisticRegression(inference="ep").fit(x, code)
+    drawn = LogisticRegression(inference="nuts", random_state=0).fit(x, code)
+    ratio = np.log(ep.weight_precision_ / drawn.weight_precision_)
+    assert np.all(np.abs(ratio) < 0.3)
+    assert_allclose(ep.predict_proba(x), drawn.predict_proba(x), atol=0.03)
+    assert_allclose(ep.log_evidence_, drawn.log_evidence_, atol=0.6)
+
+
+def test_classes_without_overlap_do_not_widen_the_prior_without_end():
+    x = np.repeat([[0.0, 0.0], [5.0, 0.0], [0.0, 5.0]], 10, axis=0)
+    x += 0.3 * np.random.default_rng(7).normal(size=x.shape)
+    code = np.repeat(np.arange(3), 10)
+    ep = LogisticRegression(inference="ep").fit(x, code)
+    # The tail of wide priors is long: usual chains warn that they are too short for it.
+    chains = NoUTurnSampling(n_draws=4000, acceptance=0.95, metric="low_rank")
+    drawn = LogisticRegression(inference=chains, random_state=0).fit(x, code)
+    assert np.all(np.abs(np.log(ep.weight_precision_ / drawn.weight_precision_)) < 1.0)
+
+
+def test_weights_of_rows_of_three_classes_are_repetitions():
+    x, code = three_classes()
+    weight = np.arange(60) % 3
+    again = np.repeat(np.arange(60), weight)
+    once = LogisticRegression(inference=FINE, weight_precision=1.0).fit(x, code, weight)
+    twice = LogisticRegression(inference=FINE, weight_precision=1.0).fit(x[again], code[again])
+    assert_allclose(once.coef_, twice.coef_, rtol=1e-5, atol=1e-7)
+    assert_allclose(once.log_evidence_, twice.log_evidence_, rtol=1e-6)
+
+
+def test_a_row_of_zeros_adds_the_log_of_equal_probabilities_alone():
+    x, code = three_classes()
+    settings = {"inference": FINE, "weight_precision": 1.0, "fit_intercept": False}
+    without = LogisticRegression(**settings).fit(x, code)
+    longer = LogisticRegression(**settings).fit(
+        np.vstack([x, [[0.0, 0.0]]]), np.append(code, 1)
+    )
+    assert_allclose(longer.coef_, without.coef_, rtol=1e-6)
+    assert_allclose(longer.log_evidence_, without.log_evidence_ - np.log(3.0), rtol=1e-8)
+
+
+def test_settings_of_the_engine_hold_for_several_classes():
+    with pytest.warns(UserWarning, match="reached max_steps after 2 steps"):
+        LogisticRegression(
+            inference=ExpectationPropagation(1e-9, max_steps=2), weight_precision=1.0
+        ).fit(*three_classes())
+    with pytest.raises(ValueError, match="damping must be from 0 up to"):
+        SoftmaxPropagation(damping=1.0)

@@ -392,6 +392,8 @@ class LogisticRelevance:
         empty = LogisticRelevances(nowhere, np.zeros(n), np.zeros(n_free), never)
         return _at_mode(problem, empty)
 
+    # Steps too long for numbers end at a height of minus infinity, and are shortened.
+    @np.errstate(over="ignore", invalid="ignore")
     def step(
         self, problem: LogisticRelevanceProblem, state: LogisticRelevances, rng: Generator
     ) -> tuple[LogisticRelevances, RelevanceStep]:

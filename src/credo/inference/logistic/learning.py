@@ -20,10 +20,10 @@ A precision that is learned is the most probable one, where the prior variance `
 scores over that of the noise has the prior that linear regression has, ``s / (1 + s)`` uniform.
 So a few rows that a plane separates do not widen the prior without end.
 
-The weights of two classes can also be learned by expectation propagation. The log odds of the
-rows are linear in few weights, so that sites are taken in by matrices of the size of the
-weights. Here too a learned precision is the most probable one under the same prior, and it is
-integrated out by Laplace's approximation in its logarithm.
+The weights can also be learned by expectation propagation. The log odds of the rows are linear
+in few weights, so that sites are taken in by matrices of the size of the weights; those of more
+than two classes are Gaussians in all scores of a row. Here too a learned precision is the most
+probable one, and it is integrated out by Laplace's approximation in its logarithm.
 
 The no-U-turn engine draws weights and precision from the posterior itself, in a loop that never
 leaves machine code. It moves in units of the closest Gaussian, which the precision scales as
@@ -45,7 +45,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import ClassVar, Self, cast
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.random import Generator
@@ -73,6 +73,7 @@ from credo.inference.linear.precision_learning import (
     log_ratio_prior,
 )
 from credo.inference.logistic.problem import NO_ROWS, LogisticBelief, LogisticProblem, mode_of
+from credo.inference.logistic.propagation import SoftmaxPropagation, followed_classes
 from credo.inference.logistic.softmax import (
     ExpectedSoftmax,
     SoftmaxRows,
@@ -81,7 +82,6 @@ from credo.inference.logistic.softmax import (
 )
 from credo.inference.site.expectation_propagation import (
     ExpectationPropagation,
-    PropagatedSites,
     followed_sites,
 )
 from credo.inference.site.likelihood import LogitLikelihood
@@ -1160,8 +1160,8 @@ def _some(expected: ExpectedSoftmax, rows: Rows) -> ExpectedSoftmax:
     return ExpectedSoftmax(expected.loss[rows], expected.probability[rows], expected.bend[rows])
 
 
-WIDEST = 12.0
-"""How far the log of a learned precision may be from where it starts."""
+WIDEST, NEARBY = 12.0, 4.0
+"""How far the log of a learned precision may be from a first guess, and from a good one."""
 
 NEAR_BEST, BEND_STEP = 1e-3, 0.3
 
@@ -1176,57 +1176,58 @@ class PropagatedPrecision:
 def propagated(
     problem: LogisticProblem, learns_precision: bool, engine: ExpectationPropagation
 ) -> Inference:
-    """Return the Gaussian of the weights by expectation propagation.
-
-    Raises
-    ------
-    ValueError
-        If there are more than two classes.
-    """
-    n_classes = len(problem.rows.coding)
-    if n_classes != 2:
-        raise ValueError(
-            f"inference='ep' must be asked of two classes; found {n_classes}. Use "
-            "inference='variational' or 'laplace', which take any number."
-        )
+    """Return the Gaussian of the weights by expectation propagation."""
     log_volume = 0.0
     if learns_precision:
         problem, log_volume = _learned_by_sites(problem)
-    found = run(engine, _sites_of(problem))
-    belief: LinearConditioned = found.posterior.belief
-    return replace(
-        found,
-        posterior=belief.weights,
-        log_evidence=found.log_evidence + log_volume,
-        state=PropagatedPrecision(problem),
-    )
+    if len(problem.rows.coding) == 2:
+        found = run(engine, _sites_of(problem))
+        belief: LinearConditioned = found.posterior.belief
+        found = replace(found, posterior=belief.weights)
+    else:
+        own = SoftmaxPropagation(engine.tolerance, engine.max_steps, engine.damping)
+        found = run(own, problem)
+    log_evidence = found.log_evidence + log_volume
+    return replace(found, log_evidence=log_evidence, state=PropagatedPrecision(problem))
 
 
 def _sites_of(problem: LogisticProblem) -> SiteProblem:
     rows = problem.rows
-    seen = (rows.x - rows.center) * rows.scale
-    design = np.column_stack([seen, np.full(len(seen), float(rows.has_intercept))])
-    prior = LinearPrior(design, problem.prior_precision)
+    prior = LinearPrior(rows.seen, problem.prior_precision)
     return SiteProblem(prior, LogitLikelihood(), rows.code.astype(np.float64), rows.weight)
 
 
 def _learned_by_sites(problem: LogisticProblem) -> tuple[LogisticProblem, float]:
-    """Return the problem with its best precision, and what integrating over it adds."""
-    base, is_weight = _sites_of(problem), problem.is_weight
-    assert isinstance(base.prior, LinearPrior)
-    if not np.any(base.prior.design[:, :-1]):
+    """Return the problem with its best precision, and what integrating over it adds.
+
+    Several classes without overlap would gain more by a wider prior than it costs, without
+    end. So their precision is the best under the prior that draws have, of which intercepts
+    have an end and the signal does not fall with the fit.
+    """
+    if not problem.rows.lengths.any():
         return problem, 0.0
-    design, sites = base.prior.design, followed_sites(base)[1]
+    base, first, widest, sites = problem, problem.precision, WIDEST, None
+    known: float | None = None
+    if len(problem.rows.coding) > 2:
+        closest = run(VariationalLogistic(tolerance=TOLERANCE_OF_MORE), problem)
+        base, first, widest = (
+            replace(problem, is_proper=True),
+            closest.state.problem.precision,
+            NEARBY,
+        )
+        known = _first_signal(problem)
 
-    def height(log_precision: float) -> tuple[float, float]:
-        each = np.where(is_weight, np.exp(log_precision), problem.prior_precision)
-        found, _ = followed_sites(replace(base, prior=LinearPrior(design, each)), sites)
-        return found.log_evidence, _log_prior(found, is_weight, log_precision)
+    def height(log_precision: float, signal: float | None = known) -> tuple[float, float]:
+        nonlocal sites
+        near = replace(base, precision=float(np.exp(log_precision)))
+        log_evidence, precision, sites = _followed(near, sites)
+        log_signal = np.log(signal or _signal_of_sites(near, precision))
+        return log_evidence, float(log_ratio_prior(np.asarray(log_signal - log_precision)))
 
-    start = float(np.log(problem.precision))
+    start = float(np.log(first))
     found = optimize.minimize_scalar(
         lambda t: -sum(height(t)),
-        bounds=(start - WIDEST, start + WIDEST),
+        bounds=(start - widest, start + widest),
         method="bounded",
         options={"xatol": NEAR_BEST},
     )
@@ -1235,21 +1236,26 @@ def _learned_by_sites(problem: LogisticProblem) -> tuple[LogisticProblem, float]
     bend = (2.0 * values[1] - values[0] - values[2]) / BEND_STEP**2
     width = 0.5 * (LOG_TWO_PI - float(np.log(max(bend, LEAST_BEND))))
     # Never above zero, since the prior of the log precision integrates to one.
-    log_volume = min(height(best)[1] + width, 0.0)
+    log_volume = min(height(best, None)[1] + width, 0.0)
     return replace(problem, precision=float(np.exp(best))), log_volume
 
 
-def _log_prior(
-    found: PropagatedSites, is_weight: NDArray[np.bool_], log_precision: float
-) -> float:
-    """Return the log prior density of the log precision, by the signal of the rows."""
-    belief = found.belief
+def _followed(problem: LogisticProblem, before: Any) -> tuple[float, Array, Any]:
+    """Return log evidence, precision of the weights, and sites to go on from."""
+    if len(problem.rows.coding) > 2:
+        several, sites = followed_classes(problem, before)
+        return several.log_evidence, several.weight_precision, sites
+    pair, pair_sites = followed_sites(_sites_of(problem), before)
+    belief = pair.belief
     assert isinstance(belief, LinearConditioned)
-    prior = belief.prior.weight_precision
-    likelihood = belief.weight_precision.diagonal() - prior
-    total = float(found.problem.row_weight.sum())
-    signal = max(float(likelihood[is_weight].sum()) / total, NO_SIGNAL)
-    return float(log_ratio_prior(np.asarray(np.log(signal) - log_precision)))
+    return pair.log_evidence, belief.weight_precision, pair_sites
+
+
+def _signal_of_sites(problem: LogisticProblem, precision: Array) -> float:
+    """Return the signal of the rows, from the precision (d, d) given prior and rows."""
+    likelihood = precision.diagonal() - problem.prior_precision
+    total = float(problem.rows.weight.sum())
+    return max(float(likelihood[problem.is_weight].sum()) / total, NO_SIGNAL)
 
 
 CHAINS = 4

@@ -41,7 +41,7 @@ MIN_SUBSAMPLE = 5000
 WORTHWHILE = 5
 FINE_TOLERANCE, ROUGH_TOLERANCE = 1e-9, 0.02
 NO_ROWS = 0.01
-"""Prior precision of intercepts where a class has no rows."""
+"""Prior precision of intercepts that are not flat, as where a class has no rows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,11 +58,14 @@ class LogisticProblem:
         Inverse prior variance of every weight.
     guess
         Where to start; equal weights of zero if None.
+    is_proper
+        Whether intercepts are normal with a standard deviation of ten, and not flat.
     """
 
     rows: SoftmaxRows
     precision: float
     guess: Array | None = None
+    is_proper: bool = False
 
     @property
     def n_parameters(self) -> int:
@@ -94,6 +97,8 @@ class LogisticProblem:
     @property
     def _intercept_precision(self) -> float:
         """Zero, unless a class has no rows, whose intercept would have no end."""
+        if self.is_proper:
+            return NO_ROWS
         counts = np.bincount(self.rows.code, self.rows.weight, len(self.rows.coding))
         return 0.0 if counts.all() else NO_ROWS
 

@@ -64,6 +64,7 @@ __all__ = [
     "expected_softmax",
     "integrated_log_probability",
     "log_expected_softmax",
+    "standard_nodes",
 ]
 
 BLOCK_BYTES = 1 << 20
@@ -114,6 +115,11 @@ class SoftmaxRows:
     def take(self, rows: NDArray[np.intp]) -> SoftmaxRows:
         """Return some of the rows."""
         return replace(self, x=self.x[rows], code=self.code[rows], weight=self.weight[rows])
+
+    @property
+    def seen(self) -> Array:
+        """All rows ``b`` as they are seen, shape (n, m + 1)."""
+        return np.concatenate([part * self._scale for _, part in self._blocks()])
 
     def coordinates(self, parameters: Array) -> Array:
         """Return ``T b`` of each row, shape (n, J)."""
@@ -224,9 +230,7 @@ class SoftmaxRows:
         is_many = n_pairs > 1 and PACKED_PAIRS * n_pairs >= m
         if not (is_many and n_pairs < MOST_PAIRS and ColumnProducts.fit_memory(n, m)):
             return None
-        return ColumnProducts.of(
-            np.concatenate([part * self._scale for _, part in self._blocks()])
-        )
+        return ColumnProducts.of(self.seen)
 
     def variances(self, covariance: Array) -> Array:
         """Return the variance of the difference of two scores, pair by pair, (n, n_pairs).
@@ -946,8 +950,35 @@ SPREADS = np.array([1.5, 6.0])
 """Standard deviations of scores beyond each of which there are twice as many nodes."""
 
 
+MOMENT_SIZE, MOMENT_RADIUS = 6, 7.0
+"""Which of the sizes of a grid is fine enough for moments, and how far it must reach."""
+
+MOMENT_LEVEL, MOMENT_WIDTH = 3, 1.2
+"""Level of the nodes in more dimensions, and how much wider than a standard normal they are."""
+
+
+@lru_cache(maxsize=32)
+def standard_nodes(n_classes: int) -> tuple[Array, Array]:
+    """Return nodes (n, n_nodes) and weights for moments of a standard normal times something.
+
+    There is one dimension less than classes. First and second moments of the normal itself are
+    exact, and nodes lie so far out that the product may be half as wide again.
+
+    Examples
+    --------
+    >>> nodes, weight = standard_nodes(4)
+    >>> np.allclose((nodes * weight) @ nodes.T, np.eye(3)), np.allclose(nodes @ weight, 0.0)
+    (True, True)
+    """
+    if n_classes == 3:
+        return _plane_nodes(MOMENT_SIZE, MOMENT_SIZE, MOMENT_RADIUS)
+    nodes, _ = _nodes(n_classes, MOMENT_LEVEL)
+    weight = special.softmax(-0.5 * (MOMENT_WIDTH**2 - 1.0) * np.square(nodes).sum(axis=0))
+    return solve_lower(np.linalg.cholesky((nodes * weight) @ nodes.T), nodes), weight
+
+
 @lru_cache(maxsize=128)
-def _plane_nodes(one: int, two: int) -> tuple[Array, Array]:
+def _plane_nodes(one: int, two: int, radius: float = RADIUS) -> tuple[Array, Array]:
     """Return nodes (2, n_nodes) and weights for a standard normal in the plane: a grid.
 
     Parameters
@@ -955,9 +986,9 @@ def _plane_nodes(one: int, two: int) -> tuple[Array, Array]:
     one, two
         Places in `GRID_SIZES`, one for each axis.
     """
-    axes = [np.arange(-n, n + 1) * (RADIUS / n) for n in GRID_SIZES[[one, two]]]
+    axes = [np.arange(-n, n + 1) * (radius / n) for n in GRID_SIZES[[one, two]]]
     nodes = np.array(np.meshgrid(*axes)).reshape(2, -1)
-    nodes = nodes[:, np.square(nodes).sum(axis=0) <= RADIUS**2 + 1e-9]
+    nodes = nodes[:, np.square(nodes).sum(axis=0) <= radius**2 + 1e-9]
     weight = special.softmax(-0.5 * np.square(nodes).sum(axis=0))
     return nodes / np.sqrt(np.square(nodes) @ weight)[:, None], weight
 

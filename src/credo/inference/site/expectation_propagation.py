@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Protocol
 
 import numpy as np
 from numpy.random import Generator
@@ -37,7 +37,14 @@ from credo.numerics.example import Example
 from credo.numerics.form import Form
 from credo.numerics.linear.linear_algebra import NotPositiveDefinite
 
-__all__ = ["ExpectationPropagation", "PropagatedSites", "Sites", "followed_sites"]
+__all__ = [
+    "ACCOUNT",
+    "ExpectationPropagation",
+    "PropagatedSites",
+    "Sites",
+    "followed_sites",
+    "next_pace",
+]
 
 ACCOUNT = Account("expectation propagation", False, float("nan"), "unknown")
 ROUGH_MODE, MOST_ROUGH_STEPS = 0.1, 20
@@ -322,12 +329,31 @@ def _swept(
         np.abs(by_shift - by_precision * belief.mean) * np.sqrt(belief.variance),
     )
     change = float(np.max(by_row, initial=0.0))
-    pace = min(sites.pace, share) * (SLOWER if change > sites.change else FASTER)
-    pace = min(max(pace, SLOWEST), share)
+    pace = next_pace(sites, change, share)
     after = Sites(
         sites.precision + pace * by_precision, sites.shift + pace * by_shift, pace, change
     )
     return after, found, change
+
+
+class Paced(Protocol):
+    """Sites that know how far they went, and how far they had to go."""
+
+    @property
+    def pace(self) -> float:
+        """Share of the way to go with the next step, at most."""
+        ...
+
+    @property
+    def change(self) -> float:
+        """How far they were from where they should be before the last step."""
+        ...
+
+
+def next_pace(sites: Paced, change: float, share: float) -> float:
+    """Return the share of the way to go: less after a step that led farther away."""
+    pace = min(sites.pace, share) * (SLOWER if change > sites.change else FASTER)
+    return min(max(pace, SLOWEST), share)
 
 
 def _definite(problem: SiteProblem, sites: Sites) -> tuple[Conditioned, Sites]:

@@ -67,8 +67,8 @@ class LogisticRegression(PredictiveClassifier):
     inference
         "variational" for the Gaussian closest to the posterior (that of Laplace's method where
         rows are many and show that it is the same), "laplace" for a Gaussian at the mode,
-        "ep" for that of expectation propagation (two classes), "nuts" for draws from the
-        posterior itself, of a learned precision as well, under a weak prior of intercepts;
+        "ep" for that of expectation propagation, "nuts" for draws from the posterior
+        itself, of a learned precision as well, under a weak prior of intercepts;
         "map" for the mode alone, "ml" for maximum likelihood; or an engine with settings, such
         as ``LaplaceApproximation(max_steps=50)`` or ``NoUTurnSampling(n_draws=4000)``.
     weight_precision

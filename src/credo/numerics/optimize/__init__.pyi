@@ -45,4 +45,5 @@ from credo.numerics.optimize.quadratic_program import (
 )
 from credo.numerics.optimize.quasi_newton import bfgs as bfgs
 from credo.numerics.optimize.quasi_newton import lbfgs as lbfgs
+from credo.numerics.optimize.stochastic import adam_epochs as adam_epochs
 from credo.numerics.status import Status as Status

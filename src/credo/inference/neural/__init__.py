@@ -1,0 +1,1 @@
+"""Neural networks: outcomes, priors, weights with learned precisions, Gaussian beliefs."""

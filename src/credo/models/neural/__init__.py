@@ -1,0 +1,1 @@
+"""Neural networks whose weights are integrated out: regression and classification."""

@@ -1,0 +1,1 @@
+"""Layers of units: activations, forward and backward passes, Jacobians and Hessians."""
