@@ -93,7 +93,7 @@ def three_classes() -> dict[str, Any]:
         model = LogisticRegression(inference=inference, weight_precision=0.5, random_state=seed)
         return lambda: model.fit(x, y).predict_proba(at)
 
-    names = ("laplace", "variational", "nuts")
+    names = ("laplace", "ep", "variational", "nuts")
     exact = answer(LONG, 1)()
     return judged(exact, np.ones_like(exact), {name: answer(name) for name in names})
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from time import process_time
 from typing import Any
@@ -25,7 +26,7 @@ import pandas as pd
 from benchmarks.store import commit, machine
 from credo import GaussianProcessRegressor
 
-__all__ = ["FOLDER", "PUBLISHED", "keep", "main"]
+__all__ = ["FOLDER", "PUBLISHED", "compare", "keep", "main"]
 
 FOLDER = Path(__file__).resolve().parent / "sets"
 
@@ -46,7 +47,7 @@ PUBLISHED: dict[str, dict[str, tuple[float | None, float]]] = {
 """Root mean squared error and mean log density, as published."""
 
 
-def judged(folder: Path) -> dict[str, Any]:
+def judged(folder: Path, model: Callable[[], Any]) -> dict[str, Any]:
     """Return what 20 fits say of their test rows: means, and standard errors over splits."""
     rows = pd.read_csv(folder / "data.csv.gz").to_numpy(float)
     splits = pd.read_csv(folder / "test_index.csv.gz", header=None).to_numpy(int)
@@ -55,7 +56,7 @@ def judged(folder: Path) -> dict[str, Any]:
     began = process_time()
     for test in splits:
         train = np.setdiff1d(np.arange(len(y)), test)
-        predictive = GaussianProcessRegressor().fit(X[train], y[train]).predict_dist(X[test])
+        predictive = model().fit(X[train], y[train]).predict_dist(X[test])
         low, high = predictive.interval(0.9).T
         error = float(np.sqrt(np.mean((predictive.mean() - y[test]) ** 2)))
         density = float(predictive.log_prob(y[test]).mean())
@@ -81,9 +82,22 @@ def keep(name: str, found: dict[str, Any], folder: Path = FOLDER) -> None:
     path.write_text(json.dumps({"sets": sets}, indent=1) + "\n", encoding="utf-8")
 
 
-def main(arguments: list[str]) -> int:
-    """Print a line for each set, and store them if asked."""
-    parser = argparse.ArgumentParser(prog="gp_splits", description=__doc__)
+def compare(
+    name: str,
+    model: Callable[[], Any],
+    published: dict[str, dict[str, tuple[float | None, float]]],
+    arguments: list[str],
+) -> int:
+    """Print a line for each set, beside what was published, and store them if asked.
+
+    Parameters
+    ----------
+    name
+        Of the program, and of the file that answers are stored in.
+    model
+        Makes the model that each split is fitted by.
+    """
+    parser = argparse.ArgumentParser(prog=name)
     parser.add_argument("folder", type=Path, nargs="?", help="folder of the data sets")
     parser.add_argument("sets", nargs="*", help="some of the sets")
     parser.add_argument("--store", action="store_true", help="store what was found")
@@ -91,12 +105,17 @@ def main(arguments: list[str]) -> int:
     if chosen.folder is None or not chosen.folder.is_dir():
         print("Skipped: give the folder of the data sets as the first argument.")
         return 0
-    for name in chosen.sets or PUBLISHED:
-        found = judged(chosen.folder / name)
-        print(f"{name}: {found}; published: {PUBLISHED[name]}", flush=True)
+    for one in chosen.sets or published:
+        found = judged(chosen.folder / one, model)
+        print(f"{one}: {found}; published: {published[one]}", flush=True)
         if chosen.store:
-            keep("gp_splits", {name: found})
+            keep(name, {one: found})
     return 0
+
+
+def main(arguments: list[str]) -> int:
+    """Print a line for each set, and store them if asked."""
+    return compare("gp_splits", GaussianProcessRegressor, PUBLISHED, arguments)
 
 
 if __name__ == "__main__":

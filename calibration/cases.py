@@ -286,7 +286,7 @@ ENGINES = {
         4000,
     ),
     "Gibbs sampling, groups": EngineCase(
-        Gibbs(150, 100, 16), groups, log_likelihood_of_groups, 1000
+        Gibbs(150, 100, 16), groups, log_likelihood_of_groups, 4000
     ),
 }
 

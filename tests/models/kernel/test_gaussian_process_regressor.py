@@ -170,7 +170,9 @@ def test_three_copies_of_every_row_are_weights_of_three_to_the_last_digit():
     with pytest.warns(UserWarning, match="found 24 of 36 that repeat another"):
         copied = model.fit(*many).log_evidence_
     assert not model.posterior_.noise.scatter.any()
-    assert_allclose(model.fit(x, y, weight).log_evidence_, copied, rtol=1e-9)
+    with pytest.warns(UserWarning, match="found 24 of 36 that repeat another"):
+        weighted = model.fit(x, y, weight).log_evidence_
+    assert_allclose(weighted, copied, rtol=1e-9)
     # One outcome that differs makes none of the others a sign of rounding.
     many = np.vstack([many[0], x[:1]]), np.append(many[1], y[0] + 0.1)
     assert model.fit(*many).posterior_.noise.floor == 0.0
@@ -1017,3 +1019,11 @@ def test_a_matrix_that_a_kernel_keeps_is_not_written_over(method):
     expected = held(noise=0.1, method=method).fit(x, y)
     assert_allclose(model.log_evidence_, expected.log_evidence_, rtol=1e-12)
     assert_allclose(model.predict(x), expected.predict(x), rtol=1e-12)
+
+
+def test_weights_above_one_that_leave_no_noise_are_warned_of():
+    rng = np.random.default_rng(0)
+    x = rng.uniform(0.0, 10.0, (60, 2))
+    y = np.sin(x[:, 0]) + 0.5 * rng.normal(size=60)
+    with pytest.warns(UserWarning, match="weights above one being such copies"):
+        GaussianProcessRegressor().fit(x, y, sample_weight=np.full(60, 2.0))

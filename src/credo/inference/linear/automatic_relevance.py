@@ -57,7 +57,7 @@ Columns = NDArray[np.intp]
 GRID = np.arange(-30.0, 40.0, 0.25)
 """Logs of ratios at which evidences are added up."""
 
-RESOLVED = 1e-10
+RESOLVED = 1e-9
 """Share of a column's squares below which what others leave of it is rounding error."""
 
 SWEEPS, HARDLY = 10, 0.01

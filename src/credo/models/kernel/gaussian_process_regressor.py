@@ -244,7 +244,7 @@ class GaussianProcessRegressor(PredictiveRegressor):
         problem = ProcessProblem(data, kernel, noise, method, has_prior, variance)
         problem, learned = learn_process(problem)
         self._warn_of_bounds(learned)
-        self._warn_of_copies(int(np.sum(row_weight(sample_weight, X) > 0)), problem, learned)
+        self._warn_of_copies(row_weight(sample_weight, X), problem, learned)
         return self._set_belief(problem, learned)
 
     def partial_fit(
@@ -748,9 +748,10 @@ class GaussianProcessRegressor(PredictiveRegressor):
                 UserWarning,
             )
 
-    def _warn_of_copies(self, n_rows: int, problem: ProcessProblem, learned: Learned) -> None:
-        """Warn of rows that are there twice, by which no noise at all was learned."""
+    def _warn_of_copies(self, weight: Array, problem: ProcessProblem, learned: Learned) -> None:
+        """Warn of rows that count twice, by which no noise at all was learned."""
         noise, n_distinct = problem.noise, len(problem.data.x)
+        n_rows = max(float(weight.sum()), float(np.count_nonzero(weight)))
         is_copied = 10 * (n_rows - n_distinct) >= n_rows and not noise.scatter.any()
         if not is_copied or noise.floor is None:
             return
@@ -760,9 +761,10 @@ class GaussianProcessRegressor(PredictiveRegressor):
         if len(places) and is_least.any():
             warn_user(
                 "rows with the same inputs must be separate measurements for noise to be "
-                f"learned; found {n_rows - n_distinct} of {n_rows} that repeat another with "
-                "the same outcome, which leaves no noise at all. Leave out the copies, or "
-                "give the noise, noise=0.01.",
+                f"learned; found {n_rows - n_distinct:g} of {n_rows:g} that repeat another "
+                "with the same outcome, weights above one being such copies, which leaves no "
+                "noise at all. Leave out the copies, divide weights by their mean, or give "
+                "the noise, noise=0.01.",
                 UserWarning,
             )
 
