@@ -70,8 +70,8 @@ def compiled_part(**settings: Any) -> Callable[[Function], Function]:
     """Return a decorator for what loops call alone; it is kept as a part of them.
 
     What may add up in any order has other last digits inside a loop than on its own. A process
-    that compiles would call it as it is on its own, one that finds the loop in a file would not,
-    and chains of one seed would part. So it always stands inside the loop.
+    that compiles would call it on its own, one that finds the loop in a file would not, and
+    chains of one seed would part. So it always stands inside the loop.
     """
     of_parts = {"no_cpython_wrapper": True, "forceinline": bool(settings.get("fastmath"))}
     return lambda function: _jit(function, of_parts | settings)
