@@ -24,9 +24,12 @@ __all__ = [
     "NOT_CONVEX",
     "OUT_OF_STEPS",
     "climb",
+    "exponential_moves",
     "exponential_rows",
     "exponential_sums",
     "set_offsets",
+    "set_offsets_of",
+    "violators",
     "visit_rows",
     "wanted_rows",
 ]
@@ -96,31 +99,53 @@ def _raised(typing_context: Any, bits: Any, power: Any) -> Any:
     return types.float32(types.int32, types.int32), generate
 
 
+@compiled_part(fastmath=LANES)
+def _narrow_exp(e: Real) -> Real:
+    """Return ``exp(min(e, 0))`` in float32, to 2e-7; sums must keep their order here."""
+    x = _larger(_smaller(e, ZERO), SMALLEST)
+    rounded = x * PER_LOG2 + ROUNDING
+    n = rounded - ROUNDING
+    r = (x - n * LOG2_HIGH) - n * LOG2_LOW
+    p = SERIES[0]
+    p = p * r + SERIES[1]
+    p = p * r + SERIES[2]
+    p = p * r + SERIES[3]
+    p = p * r + SERIES[4]
+    p = p * r + SERIES[5]
+    p = p * r + ONE
+    p = p * r + ONE
+    return _raised(_bits_of(p), _bits_of(rounded))
+
+
 @compiled(fastmath=LANES)
 def exponential_rows(
-    exponent: NDArray[np.float32], out: NDArray[np.float32], places: Places, factor: float
+    exponent: NDArray[np.float32],
+    out: NDArray[np.float32],
+    places: Places,
+    first: int,
+    factor: float,
 ) -> None:
-    """Write ``factor exp(min(e, 0))`` of rows of exponents e to places in ``out``, to 2e-7.
+    """Write ``factor exp(min(e, 0))`` of rows of exponents e to rows of ``out``.
 
-    ``out`` is another array. As in `fast_exp`, sums must keep their order here.
+    ``places`` says to which rows, ``first`` from which column on. ``out`` is another array.
     """
     scale = np.float32(factor)
     for k in range(len(places)):
-        place = places[k]
-        for t in range(exponent.shape[1]):
-            x = _larger(_smaller(exponent[k, t], ZERO), SMALLEST)
-            rounded = x * PER_LOG2 + ROUNDING
-            n = rounded - ROUNDING
-            r = (x - n * LOG2_HIGH) - n * LOG2_LOW
-            p = SERIES[0]
-            p = p * r + SERIES[1]
-            p = p * r + SERIES[2]
-            p = p * r + SERIES[3]
-            p = p * r + SERIES[4]
-            p = p * r + SERIES[5]
-            p = p * r + ONE
-            p = p * r + ONE
-            out[place, t] = scale * _raised(_bits_of(p), _bits_of(rounded))
+        own, found = exponent[k], out[places[k], first : first + exponent.shape[1]]
+        for t in range(len(own)):
+            found[t] = scale * _narrow_exp(own[t])
+
+
+@compiled(fastmath=LANES)
+def exponential_moves(
+    exponent: NDArray[np.float32], weight: NDArray[np.float32], found: NDArray[np.float32]
+) -> None:
+    """Set ``found`` to sums of ``exp(min(e, 0))`` over rows of exponents e, with weights."""
+    found[:] = ZERO
+    for k in range(len(weight)):
+        own, scale = exponent[k], weight[k]
+        for t in range(len(own)):
+            found[t] += scale * _narrow_exp(own[t])
 
 
 @compiled(fastmath=LANES)
@@ -276,6 +301,15 @@ def set_offsets(
         _offset(t, dual, low, high, kink, up, down)
 
 
+@compiled()
+def set_offsets_of(
+    places: Places, dual: Array, low: Array, high: Array, kink: float, up: Reals, down: Reals
+) -> None:
+    """Note what some entries pay to rise and to fall."""
+    for t in places:
+        _offset(t, dual, low, high, kink, up, down)
+
+
 @compiled(fastmath=LANES)
 def climb(
     rows: Reals,
@@ -390,6 +424,75 @@ def wanted_rows(
         chosen[place], urgency[place] = entry, best
         n_chosen += 0 if is_full else 1
     return n_chosen
+
+
+@compiled(fastmath=LANES)
+def violators(
+    gradient: Reals, up: Reals, down: Reals, span: int, chosen: Places
+) -> tuple[int, float, int]:
+    """Set which entries violate the conditions most; return how many, by how much, of how many.
+
+    They are the one that rises most and the one that falls most in each span of blocks, which
+    are in ascending order, each once. The violation is the largest rise less the least fall;
+    the last number is how many entries have a part in any violation.
+    """
+    top, bottom = _block_ends(0, gradient, up, down)
+    for b in range(1, gradient.shape[0]):
+        rise, fall = _block_ends(b, gradient, up, down)
+        top, bottom = _larger(top, rise), _smaller(bottom, fall)
+    n_chosen, n_active = 0, 0
+    for first in range(0, gradient.shape[0], span):
+        rise, fall = bottom, top
+        riser, faller = -1, -1
+        for b in range(first, min(first + span, gradient.shape[0])):
+            n_active += _n_between(b, gradient, up, down, top, bottom)
+            block_rise, block_fall = _block_ends(b, gradient, up, down)
+            if block_rise > rise:
+                rise, riser = block_rise, b
+            if block_fall < fall:
+                fall, faller = block_fall, b
+        if riser >= 0:
+            riser = riser * BLOCK + _place_of(gradient[riser], up[riser], rise)
+            chosen[n_chosen] = riser
+            n_chosen += 1
+        if faller >= 0:
+            faller = faller * BLOCK + _place_of(gradient[faller], down[faller], fall)
+            if faller != riser:
+                chosen[n_chosen] = faller
+                n_chosen += 1
+    return n_chosen, float(top) - float(bottom), n_active
+
+
+@compiled_part(fastmath=LANES)
+def _block_ends(b: int, gradient: Reals, up: Reals, down: Reals) -> tuple[Real, Real]:
+    """Return the largest rise and the least fall in one block."""
+    top, bottom = gradient[b, 0] + up[b, 0], gradient[b, 0] + down[b, 0]
+    for t in range(BLOCK):
+        top = _larger(top, gradient[b, t] + up[b, t])
+        bottom = _smaller(bottom, gradient[b, t] + down[b, t])
+    return top, bottom
+
+
+@compiled_part(fastmath=LANES)
+def _n_between(
+    b: int, gradient: Reals, up: Reals, down: Reals, top: Real, bottom: Real
+) -> int:
+    """Return how many entries of one block would rise or fall beyond others."""
+    count = np.int32(0)
+    for t in range(BLOCK):
+        rises = gradient[b, t] + up[b, t] > bottom
+        falls = gradient[b, t] + down[b, t] < top
+        count += np.int32(rises | falls)
+    return int(count)
+
+
+@compiled_part(fastmath=LANES)
+def _place_of(gradient: Reals, offset: Reals, value: Real) -> int:
+    """Return where in a block a sum is found."""
+    for t in range(BLOCK):
+        if gradient[t] + offset[t] == value:
+            return t
+    return 0
 
 
 @compiled_part(fastmath=LANES)

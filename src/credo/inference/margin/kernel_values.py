@@ -25,8 +25,11 @@ __all__ = ["GaussianValues", "KernelValues", "LinearValues", "RowCache", "kernel
 
 Places = NDArray[np.intp]
 
-ROWS_AT_ONCE, KNOWN_AT_ONCE = 64, 384
-"""Values that stay close to a core until they are summed."""
+ROWS_AT_ONCE, MOST_COLUMNS = 64, 2048
+"""Shape of values that stay close to a core until they are summed, at most."""
+
+QUICK_PRODUCT = 1e6
+"""Multiplications up to which a product of matrices begins at once, with no copies first."""
 
 BLOCK = 64
 """Entries that are compared at once; only the best block is searched one by one."""
@@ -34,8 +37,8 @@ BLOCK = 64
 FEW, MANY = 64, 32
 """Rows of a matrix that are evaluated together, of a Gaussian kernel and of others."""
 
-MOVED_AT_ONCE = 64 * 2048
-"""Values in float32 that stay close to a core until they are summed."""
+ROWS_FOR_MEDIAN = 500
+"""Rows that tell where the middle of many is."""
 
 UNIT, EXPONENTIAL_ERROR = 2.0**-24, 4e-7
 """Rounding of a number to float32, and of an exponential and its factor, relative to them."""
@@ -113,10 +116,11 @@ class GaussianValues:
     def of(cls, x: Array, scale: Array, variance: float) -> GaussianValues:
         """Return the values at known rows, which are centered so that products stay small.
 
-        About the median: a few rows far outside do not move it.
+        About the median, of some rows if there are many: a few far outside do not move it.
         """
         inner = x / scale
-        center = np.median(inner, axis=0) if len(x) else np.zeros(x.shape[1])
+        some = inner[:: 1 + len(x) // ROWS_FOR_MEDIAN]
+        center = np.median(some, axis=0) if len(x) else np.zeros(x.shape[1])
         return cls(np.clip(inner - center, -FAR, FAR), scale, center, variance)
 
     @cached_property
@@ -135,46 +139,76 @@ class GaussianValues:
         return np.full(len(self.known), self.variance)
 
     @cached_property
+    def _left(self) -> Array:
+        """The widened rows."""
+        found = np.ones((len(self.known), self.known.shape[1] + 2))
+        found[:, :-2] = self.known
+        np.einsum("ij,ij->i", self.known, -0.5 * self.known, out=found[:, -2])
+        return found
+
+    @cached_property
     def _right(self) -> Array:
-        return np.column_stack(
-            [self.known, np.ones(len(self.known)), -0.5 * np.square(self.known).sum(axis=1)]
-        )
+        """The rows that they are multiplied with, as columns."""
+        return np.ascontiguousarray(self._left.T[self._turned])
 
     @cached_property
     def _narrow(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         if self.given_narrow is not None:
             return self.given_narrow
         right = self._right
-        left = np.column_stack([right[:, :-2], right[:, -1], right[:, -2]])
-        padded = np.zeros((right.shape[1], padded_size(len(right))), dtype=np.float32)
-        padded[:, : len(right)] = right.T
-        return left.astype(np.float32), padded
-
-    @cached_property
-    def _close(self) -> NDArray[np.float32]:
-        """Memory that is used again and again, so that it stays close to a core."""
-        return np.empty(FEW * padded_size(len(self.known)), np.float32)
+        padded = np.zeros((len(right), padded_size(right.shape[1])), dtype=np.float32)
+        padded[:, : right.shape[1]] = right
+        return self._left.astype(np.float32), padded
 
     def rows(self, places: Places, out: NDArray[Any], slots: Places) -> None:
         """Write rows of the matrix."""
         if out.dtype == np.float64:
             n = len(self.known)
-            left = np.column_stack(
-                [self._right[places, :-2], self._right[places, -1], self._right[places, -2]]
-            )
-            for slot, row in zip(slots, left @ self._right.T, strict=True):
+            for slot, row in zip(slots, self._left[places] @ self._right, strict=True):
                 loops().exponential_sums(row)
                 np.multiply(row, self.variance, out=out[slot, :n])
         else:
-            left, right = self._narrow
-            chosen, loop, width = left[places], loops().exponential_rows, out.shape[1]
-            few = len(self._close) // width
-            for first in range(0, len(places), few):
-                some = chosen[first : first + few]
-                exponent = self._close[: len(some) * width].reshape(len(some), width)
-                np.matmul(some, right, out=exponent)
-                loop(exponent, out, slots[first : first + few], self.variance)
+            self._write_narrow(places, out, slots)
         out[slots, places] = self.variance
+
+    def _write_narrow(self, places: Places, out: NDArray[Any], slots: Places) -> None:
+        """Write rows of the matrix in float32, on all cores if they are many."""
+        left, right = self._narrow
+        chosen, width, loop = left[places], self._n_columns(FEW), loops().exponential_rows
+
+        def work(start: int, stop: int) -> None:
+            close = _close_memory(FEW * width)
+            for first in range(start * FEW, min(stop * FEW, len(chosen)), FEW):
+                some, own = chosen[first : first + FEW], slots[first : first + FEW]
+                for begin in range(0, right.shape[1], width):
+                    columns = right[:, begin : begin + width]
+                    exponent = _shaped(close, len(some), columns.shape[1])
+                    np.matmul(some, columns, out=exponent)
+                    loop(exponent, out, own, begin, self.variance)
+
+        with threads_for(0):
+            n_parts, size = -(-len(chosen) // FEW), len(chosen) * right.shape[1]
+            in_parts(work, n_parts, size // NUMBERS)
+
+    def _n_columns(self, n_rows: int) -> int:
+        """Return how many columns a product with some rows has that begins at once."""
+        n_columns = int(QUICK_PRODUCT / (n_rows * (self.known.shape[1] + 2)))
+        return int(np.clip(n_columns, 2 * BLOCK, MOST_COLUMNS)) // BLOCK * BLOCK
+
+    def among(self, places: Places, out: NDArray[np.float32]) -> None:
+        """Write the matrix between a few rows in float32; what is beyond them stays finite."""
+        m = len(places)
+        exponent = _shaped(_close_memory(out.size), *out.shape)
+        exponent[:, m:] = 0.0
+        left = self._narrow[0][places]
+        np.matmul(left, left[:, self._turned].T, out=exponent[:, :m])
+        loops().exponential_rows(exponent, out, np.arange(m), 0, self.variance)
+
+    @cached_property
+    def _turned(self) -> Places:
+        """Columns of widened rows in the order of those that they are multiplied with."""
+        d = self.known.shape[1]
+        return np.array([*range(d), d + 1, d])
 
     def part(self, places: Places) -> GaussianValues:
         """Return the values at some rows, and their float32 form if it is known already."""
@@ -192,24 +226,23 @@ class GaussianValues:
         if dtype == np.float64:
             return self.sums_at(others, places, weight)
         left32, right32 = self._narrow
-        left, narrow = left32[places], weight.astype(np.float32)
+        left, narrow = left32[places], (self.variance * weight).astype(np.float32)
         right = right32 if len(others) == len(self.known) else right32[:, others]
         found = np.zeros(right.shape[1], dtype=np.float32)
         step = max(min(len(left), ROWS_AT_ONCE), 1)
-        width, in_order, loop = MOVED_AT_ONCE // step, np.arange(step), loops().exponential_rows
+        width, loop = self._n_columns(step), loops().exponential_moves
 
         def work(start: int, stop: int) -> None:
-            exponents, values = np.empty((2, MOVED_AT_ONCE), dtype=np.float32)
+            close, part = _close_memory(step * width), np.empty(width, dtype=np.float32)
             for begin in range(start * width, min(stop * width, right.shape[1]), width):
                 columns = right[:, begin : begin + width]
+                total, sums = found[begin : begin + width], part[: columns.shape[1]]
                 for first in range(0, len(left), step):
                     some = left[first : first + step]
-                    shape = len(some), columns.shape[1]
-                    exponent = exponents[: shape[0] * shape[1]].reshape(shape)
-                    part = values[: shape[0] * shape[1]].reshape(shape)
+                    exponent = _shaped(close, len(some), columns.shape[1])
                     np.matmul(some, columns, out=exponent)
-                    loop(exponent, part, in_order[: len(some)], self.variance)
-                    found[begin : begin + width] += narrow[first : first + step] @ part
+                    loop(exponent, narrow[first : first + step], sums)
+                    total += sums
 
         with threads_for(0):
             in_parts(work, -(-right.shape[1] // width), right.shape[1] * len(left) // NUMBERS)
@@ -221,7 +254,7 @@ class GaussianValues:
         found = np.empty((len(X), *weight.shape[1:]))
         half = -0.5 * np.square(inner).sum(axis=1)
         left = np.column_stack([inner, half, np.ones(len(inner))])
-        right, loop = self._right, loops().exponential_sums
+        right, loop, width = self._right, loops().exponential_sums, self._n_columns(FEW)
 
         def work(start: int, stop: int) -> None:
             for first in range(
@@ -229,11 +262,10 @@ class GaussianValues:
             ):
                 some = left[first : first + ROWS_AT_ONCE]
                 total = np.zeros((len(some), *weight.shape[1:]))
-                for begin in range(0, len(self.known), KNOWN_AT_ONCE):
-                    end = begin + KNOWN_AT_ONCE
-                    part = some @ right[begin:end].T
+                for begin in range(0, len(self.known), width):
+                    part = some @ right[:, begin : begin + width]
                     loop(part.reshape(-1))
-                    total += part @ weight[begin:end]
+                    total += part @ weight[begin : begin + width]
                 found[first : first + ROWS_AT_ONCE] = total
 
         with threads_for(0):
@@ -274,17 +306,20 @@ class GaussianValues:
 
     def _mirrored_sums(self, weight: Array) -> Array:
         """Return sums over the known rows at themselves, each value being used twice."""
-        n, right, loop = len(self.known), self._right, loops().exponential_sums
-        left = np.column_stack([right[:, :-2], right[:, -1], right[:, -2]])
-        parts: dict[int, Array] = {}
+        n, left, right = len(self.known), self._left, self._right
+        loop, parts = loops().exponential_sums, dict[int, Array]()
+        side = int((QUICK_PRODUCT / len(right)) ** 0.5)
+        side = int(np.clip(side, 2 * BLOCK, 6 * BLOCK)) // BLOCK * BLOCK
 
         def work(start: int, stop: int) -> None:
-            total = np.zeros(n)
-            for a in range(start * KNOWN_AT_ONCE, min(stop * KNOWN_AT_ONCE, n), KNOWN_AT_ONCE):
-                rows = slice(a, a + KNOWN_AT_ONCE)
-                for b in range(a, n, KNOWN_AT_ONCE):
-                    others = slice(b, b + KNOWN_AT_ONCE)
-                    part = left[rows] @ right[others].T
+            total, close = np.zeros(n), work_array((side * side,))
+            for a in range(start * side, min(stop * side, n), side):
+                rows = slice(a, a + side)
+                for b in range(a, n, side):
+                    others = slice(b, b + side)
+                    columns = right[:, others]
+                    part = _shaped(close, len(left[rows]), columns.shape[1])
+                    np.matmul(left[rows], columns, out=part)
                     loop(part.reshape(-1))
                     total[rows] += part @ weight[others]
                     if b > a:
@@ -292,7 +327,7 @@ class GaussianValues:
             parts[start] = total
 
         with threads_for(0):
-            in_parts(work, -(-n // KNOWN_AT_ONCE), n * n // (2 * NUMBERS))
+            in_parts(work, -(-n // side), n * n // (2 * NUMBERS))
         # In one order, whichever thread was first.
         return np.asarray(self.variance * sum(parts[start] for start in sorted(parts)))
 
@@ -487,6 +522,16 @@ class RowCache:
 def padded_size(n: int) -> int:
     """Return the next whole number of blocks."""
     return -(-n // BLOCK) * BLOCK
+
+
+def _close_memory(size: int) -> NDArray[np.float32]:
+    """Return memory in float32 that was used before, so that it is close to a core."""
+    return work_array((-(-size // 2),)).view(np.float32)
+
+
+def _shaped(memory: NDArray[Any], n_rows: int, n_columns: int) -> NDArray[Any]:
+    """Return the first part of flat memory as a matrix."""
+    return memory[: n_rows * n_columns].reshape(n_rows, n_columns)
 
 
 def _blocks(x: Array) -> list[Array]:

@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo.features.kernels.kernel import Kernel
+from credo.inference.margin.first_steps import first_steps
 from credo.inference.margin.interior_point import (
     balance,
     balanced,
@@ -555,6 +556,11 @@ class _Climb:
                 problem, every, active, dual, gradient, tolerance, most - n_steps
             )
             return status, n_steps + more
+        if is_narrow and isinstance(self._values, GaussianValues):
+            n_steps += first_steps(
+                self._values, dual, (problem.low, problem.high, problem.epsilon), gradient,
+                FLAT[gradient.dtype] * self._level, (tolerance, ALL_AT_ONCE),
+            )  # fmt: skip
         held: RowCache | None = None
         while True:
             rise, fall = _ends(problem, dual, gradient)
