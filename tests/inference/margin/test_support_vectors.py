@@ -21,6 +21,7 @@ from credo.inference import (
     support_vectors,
 )
 from credo.inference.margin import support_vectors as module
+from credo.inference.margin.first_steps import first_steps
 from credo.inference.margin.kernel_values import kernel_values, loops
 from credo.numerics.linear.linear_algebra import NotPositiveDefinite
 from credo.numerics.optimize import QuadraticProgram, maximum_margin_plane
@@ -195,6 +196,7 @@ def test_a_cache_of_few_rows_changes_nothing(kernel):
 @pytest.mark.parametrize("is_number", [False, True])
 @pytest.mark.parametrize("kernel", [SquaredExponential(1.0), Matern52(1.0) + White(0.1)])
 def test_multipliers_left_out_for_a_while_end_where_they_belong(is_number, kernel, monkeypatch):
+    monkeypatch.setattr(module, "first_steps", lambda *arguments: 0)
     cost = np.random.default_rng(2).uniform(0.5, 2.0, size=500)
     problem = SupportProblem.of_classes(kernel, *classes(500), cost)
     if is_number:
@@ -219,6 +221,45 @@ def test_multipliers_left_out_for_a_while_end_where_they_belong(is_number, kerne
     down = gradient - np.where(found.dual > 0, problem.epsilon, -problem.epsilon)
     violation = up[found.dual < problem.high].max() - down[found.dual > problem.low].min()
     assert_allclose(found.residual, max(violation, 0.0), atol=1e-10)
+
+
+def narrow_start(problem, few):
+    """Multipliers and gradient in float32 after the first steps, and the steps taken."""
+    n = len(problem.x)
+    dual, gradient = np.zeros(n), problem.outcome.astype(np.float32)
+    n_steps = first_steps(
+        kernel_values(problem.kernel, problem.x), dual,
+        (problem.low, problem.high, problem.epsilon), gradient, 1e-6, (1e-3, few),
+    )  # fmt: skip
+    return dual, gradient, n_steps
+
+
+@pytest.mark.parametrize("is_number", [False, True])
+@pytest.mark.parametrize("n", [65, 700, 2600])
+def test_first_steps_gain_most_of_the_objective_and_know_the_gradient(n, is_number):
+    cost = np.random.default_rng(n).uniform(0.5, 2.0, size=n)
+    kernel = 1.5 * SquaredExponential(1.0)
+    problem = SupportProblem.of_classes(kernel, *classes(n), cost)
+    if is_number:
+        problem = SupportProblem.of_numbers(kernel, *numbers(n), cost, 0.1)
+    dual, gradient, n_steps = narrow_start(problem, n // 3)
+    assert n_steps > 0
+    assert abs(dual.sum()) < 1e-9
+    assert np.all((problem.low <= dual) & (dual <= problem.high))
+    exact = problem.outcome - kernel(problem.x) @ dual
+    assert_allclose(gradient, exact, atol=1e-4 * (1.0 + np.abs(exact).max()))
+    value = problem.outcome @ dual - problem.epsilon * np.abs(dual).sum()
+    best = support_vectors(problem).dual_objective
+    assert 0.5 * best < value - 0.5 * dual @ (problem.outcome - exact) <= best
+
+
+def test_first_steps_leave_few_multipliers_to_move():
+    problem = SupportProblem.of_classes(SquaredExponential(1.0), *classes(2600), np.ones(2600))
+    dual, gradient, _ = narrow_start(problem, 400)
+    rise, fall = gradient[dual < problem.high].max(), gradient[dual > problem.low].min()
+    is_left = (gradient > fall) & (dual < problem.high)
+    is_left |= (gradient < rise) & (dual > problem.low)
+    assert 0 < np.count_nonzero(is_left) <= 400
 
 
 def certificate(problem, found):

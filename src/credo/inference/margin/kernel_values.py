@@ -37,6 +37,9 @@ BLOCK = 64
 FEW, MANY = 64, 32
 """Rows of a matrix that are evaluated together, of a Gaussian kernel and of others."""
 
+FEW_FOR_SUMS = 256
+"""Rows of which all values are found as quickly as half of them in parts."""
+
 ROWS_FOR_MEDIAN = 500
 """Rows that tell where the middle of many is."""
 
@@ -120,7 +123,8 @@ class GaussianValues:
         """
         inner = x / scale
         some = inner[:: 1 + len(x) // ROWS_FOR_MEDIAN]
-        center = np.median(some, axis=0) if len(x) else np.zeros(x.shape[1])
+        middle = len(some) // 2
+        center = np.partition(some, middle, axis=0)[middle] if len(x) else np.zeros(x.shape[1])
         return cls(np.clip(inner - center, -FAR, FAR), scale, center, variance)
 
     @cached_property
@@ -186,9 +190,8 @@ class GaussianValues:
                     np.matmul(some, columns, out=exponent)
                     loop(exponent, out, own, begin, self.variance)
 
-        with threads_for(0):
-            n_parts, size = -(-len(chosen) // FEW), len(chosen) * right.shape[1]
-            in_parts(work, n_parts, size // NUMBERS)
+        n_parts, size = -(-len(chosen) // FEW), len(chosen) * right.shape[1]
+        in_parts(work, n_parts, size // NUMBERS)
 
     def _n_columns(self, n_rows: int) -> int:
         """Return how many columns a product with some rows has that begins at once."""
@@ -244,8 +247,7 @@ class GaussianValues:
                     loop(exponent, narrow[first : first + step], sums)
                     total += sums
 
-        with threads_for(0):
-            in_parts(work, -(-right.shape[1] // width), right.shape[1] * len(left) // NUMBERS)
+        in_parts(work, -(-right.shape[1] // width), right.shape[1] * len(left) // NUMBERS)
         return found[: len(others)]
 
     def sums(self, X: Array, weight: Array) -> Array:
@@ -273,7 +275,14 @@ class GaussianValues:
         return self.variance * found
 
     def own_sums(self, weight: Array) -> Array:
-        """Return sums in float64, each value between rows with a weight being used twice."""
+        """Return sums in float64, each value between rows with a weight being used twice.
+
+        Of few rows, all values are found at once.
+        """
+        if len(weight) <= FEW_FOR_SUMS:
+            matrix = self._left @ self._right
+            loops().exponential_sums(matrix.reshape(-1))
+            return np.asarray(matrix @ (self.variance * weight))
         used, rest = np.flatnonzero(weight), np.flatnonzero(weight == 0.0)
         found = np.zeros(len(weight))
         found[used] = self.mirrored_sums(used, weight[used])

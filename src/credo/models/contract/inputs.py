@@ -456,6 +456,9 @@ ClassLabels = Annotated[NDArray[Any], Form("K", is_rising=True)]
 MISSING = -1
 """Code of a row whose label is not known."""
 
+FEW_LABELS = 4_000
+"""Labels that are sorted as quickly as they are hashed."""
+
 
 def class_labels(
     y: ArrayLike,
@@ -511,7 +514,9 @@ def label_codes(y: ArrayLike, classes: NDArray[Any], allow_missing: bool = False
 
 def _known(y: ArrayLike, allow_missing: bool) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """Return the labels that are known, and which rows have none."""
-    labels = column_or_1d(np.asarray(unmasked(y)), warn=True)
+    labels = np.asarray(unmasked(y))
+    if labels.ndim != 1:
+        labels = column_or_1d(labels, warn=True)
     is_missing = np.asarray(pd.isna(labels))
     if not is_missing.any():
         return _plain(labels), is_missing
@@ -526,11 +531,12 @@ def _known(y: ArrayLike, allow_missing: bool) -> tuple[NDArray[Any], NDArray[np.
 
 def _coded(labels: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
     """Return the distinct labels in rising order, and the code of each."""
-    if labels.dtype.kind in "biu":
+    if labels.dtype.kind in "biu" and len(labels) > FEW_LABELS:
         # Whole numbers are labels as they are, and hashing is quicker than sorting.
         codes, classes = pd.factorize(labels, sort=True)
         return np.asarray(classes), codes
-    check_classification_targets(labels)
+    if labels.dtype.kind not in "biu":
+        check_classification_targets(labels)
     return np.unique(labels, return_inverse=True)
 
 
