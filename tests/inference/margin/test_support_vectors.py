@@ -250,7 +250,8 @@ def test_first_steps_gain_most_of_the_objective_and_know_the_gradient(n, is_numb
     assert_allclose(gradient, exact, atol=1e-4 * (1.0 + np.abs(exact).max()))
     value = problem.outcome @ dual - problem.epsilon * np.abs(dual).sum()
     best = support_vectors(problem).dual_objective
-    assert 0.5 * best < value - 0.5 * dual @ (problem.outcome - exact) <= best
+    least = 0.4 if is_number else 0.9
+    assert least * best < value - 0.5 * dual @ (problem.outcome - exact) <= best
 
 
 def test_first_steps_leave_few_multipliers_to_move():

@@ -130,10 +130,21 @@ def test_a_linear_kernel_leaves_the_straight_line():
     x = np.linspace(-2.0, 3.0, 30)[:, None]
     y = 1.0 + 2.0 * x[:, 0] + 0.1 * np.cos(np.arange(30.0) ** 2)
     model = RelevanceVectorRegressor(Linear()).fit(x, y)
-    # Vectors of one line are alike: by rounding others may stay, with weights of nothing.
-    size = np.abs(model.coef_)
-    assert np.count_nonzero(size > 1e-5 * size.max()) <= 2
+    assert model.n_vectors_ <= 2
     assert_allclose(model.predict([[0.0], [10.0]]), [1.0, 21.0], atol=0.3)
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e5])
+@pytest.mark.parametrize("offset", [0.0, 3.0, 1e4])
+@pytest.mark.parametrize(("n", "noise"), [(12, 0.01), (40, 0.3), (150, 1.0)])
+def test_vectors_of_one_line_are_one_whatever_the_unit(unit, offset, n, noise):
+    rng = np.random.default_rng(n)
+    x = rng.normal(size=n)
+    y = 1.0 + 2.0 * x + noise * rng.normal(size=n)
+    model = RelevanceVectorRegressor(Linear()).fit(unit * (x + offset)[:, None], y)
+    assert model.n_vectors_ == 1
+    line = np.polyval(np.polyfit(x, y, 1), x)
+    assert_allclose(model.predict(unit * (x + offset)[:, None]), line, atol=0.1 * noise)
 
 
 def test_the_evidence_chooses_among_kernels_given():

@@ -57,7 +57,7 @@ Columns = NDArray[np.intp]
 GRID = np.arange(-30.0, 40.0, 0.25)
 """Logs of ratios at which evidences are added up."""
 
-RESOLVED = 1e-9
+RESOLVED = 1e-10
 """Share of a column's squares below which what others leave of it is rounding error."""
 
 SWEEPS, HARDLY = 10, 0.01
@@ -122,6 +122,27 @@ class RelevanceProblem:
         if self.rows is None:
             return np.diagonal(self.products[0]).copy()
         return np.asarray((self.rows[0] ** 2).sum(axis=0))
+
+    @cached_property
+    def candidates(self) -> Columns:
+        """Columns that may be in use: those that are not zero, one of each direction.
+
+        Columns that differ by a factor alone give one belief about functions, of which the
+        evidence knows only the sum of their prior variances: rounding would choose among them.
+        """
+        columns = np.flatnonzero(self.squares > 0)
+        if self.rows is None:
+            return columns[_first_of_each_direction(self.gram(columns, columns))]
+        # By chance, columns of one direction and no others are neighbors in this order.
+        unit = self.rows[0][:, columns] / np.sqrt(self.squares[columns])
+        place = np.cos(np.arange(len(unit)) ** 2) @ unit
+        order = np.argsort(np.abs(place), kind="stable")
+        one, two = unit[:, order[:-1]], unit[:, order[1:]]
+        left = np.square(one - np.einsum("ij,ij->j", one, two) * two).sum(axis=0)
+        group = np.cumsum(np.append(0, left > RESOLVED))
+        first = np.full(len(columns), len(columns))
+        np.minimum.at(first, group[: len(columns)], order)
+        return columns[np.sort(first[first < len(columns)])]
 
     @property
     def freedom(self) -> float:
@@ -220,13 +241,13 @@ class RelevanceDetermination:
 
     def init(self, problem: RelevanceProblem, rng: Generator) -> Relevances:
         """Start from equal ratios on all columns, or on the best where few may be in use."""
-        squares = problem.squares
-        gain = problem.products[1] ** 2 / np.where(squares > 0, squares, np.inf)
-        size = int((squares > 0).sum())
+        columns = problem.candidates
+        gain = problem.products[1][columns] ** 2 / problem.squares[columns]
+        size = len(columns)
         if problem.capacity is not None:
             size = min(size, _room(problem.capacity, 0))
-        working = np.sort(np.argsort(-gain, kind="stable")[:size])
-        ratio = np.full(len(squares), np.inf)
+        working = np.sort(columns[np.argsort(-gain, kind="stable")[:size]])
+        ratio = np.full(len(problem.squares), np.inf)
         ratio[working] = problem.shared.ratio[problem.output]
         return Relevances(ratio, working, -np.inf)
 
@@ -285,6 +306,14 @@ def _swept(
         if len(reached) > 1 and reached[-1] - reached[-2] < HARDLY * (reached[-1] - reached[0]):
             break
     return ratio, reached[-1]
+
+
+def _first_of_each_direction(gram: Array) -> Columns:
+    """Return the first of all columns that are multiples of each other, from their products."""
+    squares = np.diagonal(gram)
+    left = 1.0 - (gram / squares) * (gram / squares[:, None])
+    is_first = ~np.any(np.tril(left <= RESOLVED, -1), axis=1)
+    return np.flatnonzero(is_first)
 
 
 def is_own(s: Array, squares: Array) -> NDArray[np.bool_]:
@@ -372,7 +401,7 @@ def _working(problem: RelevanceProblem, ratio: Array, working: Columns) -> tuple
     """Return the columns to sweep next: all, or those in use and the best of the others."""
     if problem.capacity is None:
         return working, False
-    outside = np.setdiff1d(np.flatnonzero(problem.squares > 0), working)
+    outside = np.setdiff1d(problem.candidates, working)
     if not len(outside):
         return working, False
     s, q, without = _additions(problem, ratio, outside)

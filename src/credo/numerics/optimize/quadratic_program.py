@@ -40,7 +40,7 @@ __all__ = [
 
 _CONVERGED = 1e-9
 _PRECISE = 1e-14
-_PROOF = 1e-9
+_PROOF = 1e-10
 _NEGATIVE = 1e-10
 _JITTER = 1e-13
 _FLOOR = 1e-6
