@@ -99,23 +99,31 @@ def interior_multipliers(
     array([ 0. , -0.5,  0.5,  0. ])
     """
     n = len(outcome)
-    level = float(np.square(factor).sum()) / max(n, 1) or 1.0
-    size = max(float(np.abs(outcome).max(initial=0.0)), epsilon) or 1.0
-    design = np.column_stack([factor / level**0.5, np.ones(n)])
-    unit = size / level
-    path = _Path(design, outcome / size, low / unit, high / unit, epsilon / size)
+    length = _power_of_two((float(np.square(factor).sum()) / max(n, 1)) ** 0.5)
+    size = _power_of_two(max(float(np.abs(outcome).max(initial=0.0)), epsilon))
+    unit = size / length**2
+    path = _Path(factor / length, outcome / size, low / unit, high / unit, epsilon / size)
     dual, n_steps = path.end(tolerance / size)
     found = np.where(dual >= high / unit, high, np.where(dual <= low / unit, low, dual * unit))
     return found, n_steps
+
+
+def _power_of_two(size: float) -> float:
+    """Return a unit near a size, by which numbers are divided without being rounded.
+
+    What holds of an answer in such units holds of the answer, to the last digit.
+    """
+    return float(2.0 ** np.floor(np.log2(size))) if size > 0 else 1.0
 
 
 class _Path:
     """The way to the optimum through the interior of the limits."""
 
     def __init__(
-        self, design: Array, outcome: Array, low: Array, high: Array, epsilon: float
+        self, columns: Array, outcome: Array, low: Array, high: Array, epsilon: float
     ) -> None:
-        self._design, self._outcome, self._epsilon = design, outcome, epsilon
+        self._columns, self._outcome, self._epsilon = columns, outcome, epsilon
+        self._design = np.column_stack([columns, np.ones(len(outcome))])
         self._low, self._high = low, high
         self._parts = _Parts.of(low, high)
         parts = self._parts
@@ -150,10 +158,6 @@ class _Path:
     @property
     def _dual(self) -> Array:
         return self._parts.summed(self._value, len(self._outcome))
-
-    @property
-    def _columns(self) -> Array:
-        return self._design[:, :-1]
 
     def _settled(self) -> Array:
         """Return multipliers, put at zero or a limit where they are closer to it than usual.

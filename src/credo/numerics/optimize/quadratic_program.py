@@ -40,7 +40,7 @@ __all__ = [
 
 _CONVERGED = 1e-9
 _PRECISE = 1e-14
-_PROOF = 1e-10
+_PROOF, _NEARLY = 1e-10, 1e-6
 _NEGATIVE = 1e-10
 _JITTER = 1e-13
 _FLOOR = 1e-6
@@ -207,13 +207,14 @@ class QuadraticProgram:
         form = self._form()
         scaled = _Scaled(form)
         state, n_steps = _run(scaled.form, max_steps)
-        direction = scaled.direction(state.x) if _falls(scaled.form, state.x) else None
+        direction = _fall(scaled.form, state.x)
         if direction is not None:
             state, _ = _run(scaled.form.without_value(), max_steps)
-        if _contradicts(scaled.form, state.y, state.z):
-            raise InfeasibleProgram(self._multipliers(*scaled.proof(state.y, state.z)))
+        proof = _contradiction(scaled.form, state.y, state.z)
+        if proof is not None:
+            raise InfeasibleProgram(self._multipliers(*scaled.proof(*proof)))
         if direction is not None:
-            raise UnboundedProgram(direction)
+            raise UnboundedProgram(scaled.direction(direction))
         x, y, z = scaled.back(*_polished(scaled.form, state))
         multipliers = self._multipliers(y, z)
         x = self._on_bounds(x)
@@ -510,7 +511,8 @@ def _run(form: _Form, max_steps: int) -> tuple[_State, int]:
     state = _State(np.zeros(n), np.zeros(p), np.ones(m), np.ones(m), 1.0, 1.0)
     best, least, waited, n_steps = state, np.inf, 0, 0
     while n_steps < max_steps and least > _PRECISE and waited < _PATIENCE:
-        if _falls(form, state.x) or _contradicts(form, state.y, state.z):
+        has_end = _fall(form, state.x) is None
+        if not has_end or _contradiction(form, state.y, state.z) is not None:
             return state, n_steps
         state, n_steps = _step(form, state), n_steps + 1
         if not np.isfinite(state.positive).all() or state.mean_product <= 0:
@@ -602,17 +604,46 @@ class _Factor:
         return np.asarray(self._scale * found)
 
 
-def _contradicts(form: _Form, y: Array, z: Array) -> bool:
-    """Whether multipliers prove that no point of moderate size meets the constraints."""
-    total = -float(form.b @ y + form.d @ z)
-    return total > 0 and largest(y @ form.A + form.columns(z)) <= _PROOF * total
+def _contradiction(form: _Form, y: Array, z: Array) -> tuple[Array, Array] | None:
+    """Return multipliers that prove that no point of moderate size meets the constraints."""
+
+    def is_proof(both: Array, share: float) -> bool:
+        total = -float(np.append(form.b, form.d) @ both)
+        force = both[: len(y)] @ form.A + form.columns(both[len(y) :])
+        return total > 0 and bool(largest(force) <= share * total)
+
+    both = np.append(y, z)
+    if is_proof(both, _NEARLY) and not is_proof(both, _PROOF):
+        rows = np.vstack([form.A, form.chosen(np.ones(len(z), dtype=np.bool_))])
+        both = _in_null_space(rows.T, both)
+    if not is_proof(both, _PROOF) or np.any(both[len(y) :] < 0):
+        return None
+    return both[: len(y)], both[len(y) :]
 
 
-def _falls(form: _Form, x: Array) -> bool:
-    """Whether the value falls along a direction that has no curvature and hits nothing."""
-    fall = -float(form.q @ x)
-    hits = np.concatenate([form.P @ x, form.A @ x, np.maximum(form.rows(x), 0.0)])
-    return fall > 0 and largest(hits) <= _PROOF * fall
+def _fall(form: _Form, x: Array) -> Array | None:
+    """Return the direction of x if the value falls along it forever and no constraint is hit."""
+
+    def is_proof(x: Array, share: float) -> bool:
+        fall = -float(form.q @ x)
+        hits = np.concatenate([form.P @ x, form.A @ x, np.maximum(form.rows(x), 0.0)])
+        return fall > 0 and bool(largest(hits) <= share * fall)
+
+    if is_proof(x, _NEARLY) and not is_proof(x, _PROOF):
+        hit = form.chosen(form.rows(x) > 0)
+        x = _in_null_space(np.vstack([form.P, form.A, hit]), x)
+    return x if is_proof(x, _PROOF) else None
+
+
+def _in_null_space(matrix: Array, x: Array) -> Array:
+    """Return the vector close to x that a matrix takes to zero, each entry moved in its unit.
+
+    The last step to a proof is one of least squares: Newton's equations have no digits left
+    where the solution is infinite.
+    """
+    size = np.abs(x)
+    change = np.linalg.lstsq(matrix * size, matrix @ x, rcond=None)[0]
+    return np.asarray(x - size * change)
 
 
 def _polished(form: _Form, state: _State) -> tuple[Array, Array, Array]:
