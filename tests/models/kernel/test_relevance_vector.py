@@ -255,3 +255,18 @@ def test_a_settled_machine_keeps_its_kernel_alone(kind):
     assert (again.kernel, again.n_candidates) == (model.kernel_, 30)
     again.fit(x[:35], (y if kind is RelevanceVectorRegressor else y > 0)[:35])
     assert again.kernel_ == model.kernel_
+
+
+@pytest.mark.parametrize("Model", [RelevanceVectorRegressor, RelevanceVectorClassifier])
+@pytest.mark.parametrize(("kernel", "unit"), [(None, 1e-200), (Linear(), 1e-100)])
+def test_numbers_whose_squares_are_zero_are_refused(Model, kernel, unit):
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    y = (X[:, 0] > 0).astype(int)
+    assert Model(kernel).fit(1e-60 * X, y).n_vectors_ > 0
+    with pytest.raises(ValueError, match=r"of X must be zero or have .* Change the unit"):
+        Model(kernel).fit(unit * X, y)
+
+
+def test_a_column_of_zeros_is_no_reason_to_refuse():
+    X = np.random.default_rng(0).normal(size=(40, 2)) * [1.0, 0.0]
+    assert RelevanceVectorRegressor().fit(X, X[:, 0]).n_vectors_ > 0

@@ -142,7 +142,8 @@ class RelevanceProblem:
         group = np.cumsum(np.append(0, left > RESOLVED))
         first = np.full(len(columns), len(columns))
         np.minimum.at(first, group[: len(columns)], order)
-        return columns[np.sort(first[first < len(columns)])]
+        chosen: Columns = columns[np.sort(first[first < len(columns)])]
+        return chosen
 
     @property
     def freedom(self) -> float:
@@ -310,8 +311,8 @@ def _swept(
 
 def _first_of_each_direction(gram: Array) -> Columns:
     """Return the first of all columns that are multiples of each other, from their products."""
-    squares = np.diagonal(gram)
-    left = 1.0 - (gram / squares) * (gram / squares[:, None])
+    root = np.sqrt(np.diagonal(gram))
+    left = 1.0 - np.square(gram / root / root[:, None])
     is_first = ~np.any(np.tril(left <= RESOLVED, -1), axis=1)
     return np.flatnonzero(is_first)
 

@@ -71,6 +71,9 @@ LONG = 50
 """Steps after which precisions go half of the way, on the log scale."""
 
 NEWTON_STEPS, NEWTON_TOLERANCE = 50, 1e-10
+LONGEST_MOVE = 20.0
+"""Change of a function at any row in one step: odds of a class times or by 5e8."""
+
 LOG_TWO_PI = float(np.log(2 * np.pi))
 
 
@@ -392,8 +395,6 @@ class LogisticRelevance:
         empty = LogisticRelevances(nowhere, np.zeros(n), np.zeros(n_free), never)
         return _at_mode(problem, empty)
 
-    # Steps too long for numbers end at a height of minus infinity, and are shortened.
-    @np.errstate(over="ignore", invalid="ignore")
     def step(
         self, problem: LogisticRelevanceProblem, state: LogisticRelevances, rng: Generator
     ) -> tuple[LogisticRelevances, RelevanceStep]:
@@ -470,8 +471,10 @@ def _at_mode(
         curvature = terms.curvature(expansion.bend) + np.diag(prior)
         size = np.sqrt(np.diagonal(curvature))
         move = np.linalg.solve(curvature / np.outer(size, size), slope / size) / size
-        promised, share = float(slope @ move), 1.0
-        trial, reached = expanded(parameters + move)
+        promised = float(slope @ move)
+        # Where classes are sure there is hardly any curvature, and steps know no measure.
+        share = min(1.0, LONGEST_MOVE / max(float(np.abs(terms.heights(move)).max()), SMALLEST))
+        trial, reached = expanded(parameters + share * move)
         while reached < height + 1e-4 * share * promised and share > 1e-8:
             share *= 0.5
             trial, reached = expanded(parameters + share * move)

@@ -474,9 +474,7 @@ def _block_ends(b: int, gradient: Reals, up: Reals, down: Reals) -> tuple[Real, 
 
 
 @compiled_part(fastmath=LANES)
-def _n_between(
-    b: int, gradient: Reals, up: Reals, down: Reals, top: Real, bottom: Real
-) -> int:
+def _n_between(b: int, gradient: Reals, up: Reals, down: Reals, top: Real, bottom: Real) -> int:
     """Return how many entries of one block would rise or fall beyond others."""
     count = np.int32(0)
     for t in range(BLOCK):

@@ -2,8 +2,8 @@
 
 At first nearly every multiplier is to move, most of them once, from zero to a limit. Pairs are
 then chosen among the entries that violate the conditions most, one or two of each stretch of
-rows, between which alone the kernel is needed. What a few steps change is taken off the gradient
-of all rows by sums of kernel values that never leave the core.
+rows, between which alone the kernel is needed. What a few steps change is taken off the
+gradient of all rows by sums of kernel values that never leave the core.
 """
 
 from __future__ import annotations

@@ -32,6 +32,7 @@ from credo.inference.logistic.automatic_relevance import (
 )
 from credo.models.contract.classifier import PredictiveClassifier
 from credo.models.contract.inputs import (
+    LARGEST,
     first_labeled_rows,
     merged_rows,
     require_count,
@@ -163,7 +164,7 @@ class RelevanceVectorRegressor(PredictiveRegressor):
         x, y, weight = merged_rows(x, np.asarray(outcomes, dtype=np.float64), weight)
 
         def inferred(kernel: Kernel, is_rough: bool) -> Inference:
-            columns = _design(kernel, x, _some(centers, is_rough))
+            columns = _learned_design(kernel, x, _some(centers, is_rough))
             statistics = LinearStatistics.of(columns, y, weight)
             problem = LinearProblem(statistics, "flat", "ard", _least_noise(statistics))
             engine = RelevanceDetermination(*_search(is_rough))
@@ -296,7 +297,7 @@ class RelevanceVectorClassifier(PredictiveClassifier):
         code = labels.astype(np.intp)
 
         def inferred(kernel: Kernel, is_rough: bool) -> Inference:
-            columns = _design(kernel, x, _some(centers, is_rough))
+            columns = _learned_design(kernel, x, _some(centers, is_rough))
             problem = LogisticRelevanceProblem(columns, code, weight, n_classes)
             return run(LogisticRelevance(*_search(is_rough)), problem)
 
@@ -423,6 +424,25 @@ def _design(kernel: Kernel, x: Array, vectors: Array) -> Array:
         columns = kernel.evaluated(x, vectors)[0]
     require_moderate("the kernel of X", columns)
     return columns
+
+
+def _learned_design(kernel: Kernel, x: Array, vectors: Array) -> Array:
+    """Return the columns to learn from; refuse numbers so small that their squares are zero."""
+    largest = np.abs(x).max(axis=0, initial=0.0)
+    _require_squares("every column of X", largest[largest > 0].min(initial=1.0))
+    columns = _design(kernel, x, vectors)
+    largest = np.abs(columns).max(initial=0.0)
+    _require_squares("the kernel of X", largest if largest > 0 else 1.0)
+    return columns
+
+
+def _require_squares(name: str, largest: float) -> None:
+    if largest < 1.0 / LARGEST:
+        raise ValueError(
+            f"{name} must be zero or have numbers beyond {1.0 / LARGEST:g}, so that their "
+            f"squares are not zero; found none above {largest:.3g}. Change the unit: multiply "
+            "by a constant."
+        )
 
 
 def _fitted_designs(model: Any, X: ArrayLike) -> list[Array]:

@@ -622,7 +622,7 @@ def _contradiction(form: _Form, y: Array, z: Array) -> tuple[Array, Array] | Non
 
 
 def _fall(form: _Form, x: Array) -> Array | None:
-    """Return the direction of x if the value falls along it forever and no constraint is hit."""
+    """Return the direction of x if the value falls along it forever, hitting no constraint."""
 
     def is_proof(x: Array, share: float) -> bool:
         fall = -float(form.q @ x)
