@@ -122,7 +122,7 @@ def test_the_command_line_page_lists_every_option_of_every_command():
 def test_the_page_of_published_sets_is_what_the_script_writes_from_what_is_stored():
     script = runpy.run_path(str(DOCS / "write_sets.py"))
     text = (DOCS / "published_sets.md").read_text(encoding="utf-8")
-    stored = [script["read_sets"](name) for name in ("gp_splits", "gp_sets", "neural_splits")]
+    stored = [script["read_sets"](name) for name in script["STORED"]]
     assert text == script["page"](*stored), "run: python docs/write_sets.py"
     toy = {"yacht": {"rows": 9, "columns": 2, "rmse": [0.5, 0.1], "log density": [-1.0, 0.2]}}
     toy["yacht"] |= {"inside": [0.91, 0.01], "commit": "abc"}
