@@ -57,9 +57,9 @@ and not read again: they are a guide.
 VECTORS = """## Classes: relevance and support vectors
 
 `RelevanceVectorClassifier()` with nothing set, and `SupportVectorClassifier` whose C and width
-of a Gaussian kernel are chosen by folds of the training rows, on the first of the 100 splits
+of a Gaussian kernel are chosen by folds of the training rows, on the first of the splits
 that Rätsch published. Errors of the test rows in percent, with standard errors over splits, and
-the mean number of vectors. Published figures (Tipping 2001, over all splits) were quoted and not
+the mean number of vectors. Published figures (Tipping 2001) were quoted before and not
 read again: they are a guide.
 
 `python -m benchmarks.relevance_sets FOLDER --store` runs it again.
@@ -127,7 +127,10 @@ def _classes(sets: dict[str, Any]) -> list[str]:
 
 
 def _vectors(sets: dict[str, Any]) -> list[str]:
-    lines = ["| set | splits | who | error | vectors | commit |", "|---|---:|---|---:|---:|---|"]
+    lines = [
+        "| set | splits | who | error | vectors | commit |",
+        "|---|---:|---|---:|---:|---|",
+    ]
     for name, published in relevance_sets.PUBLISHED.items():
         if name not in sets:
             continue
