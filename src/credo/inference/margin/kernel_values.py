@@ -55,11 +55,8 @@ BALANCED = 1e-10
 FAR = 1e100
 """Length scales from the center beyond which all rows are alike: the kernel is zero there."""
 
-NUMBERS = 64
-"""Values that are worth a thread as much as one number of other loops.
-
-They come in blocks that stay close to a core, and between blocks threads wait for each other.
-"""
+NUMBERS = 4
+"""Values of a loop that take as long as one of others that threads are weighed by."""
 
 
 class KernelValues(Protocol):
