@@ -218,7 +218,7 @@ def require_moderate(name: str, values: Any) -> None:
     flat = numbers.ravel(order="K")
     # No product: the threads that BLAS starts for one keep a core busy long after it.
     ends = float(flat.min(initial=0.0)), float(flat.max(initial=0.0))
-    if -LARGEST <= ends[0] and ends[1] <= LARGEST:
+    if ends[0] >= -LARGEST and ends[1] <= LARGEST:
         return
     with np.errstate(invalid="ignore"):
         is_large = np.abs(flat) > LARGEST
