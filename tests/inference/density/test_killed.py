@@ -2,6 +2,7 @@
 
 import warnings
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -59,8 +60,13 @@ def checked(name, path, on_step=None):
         )
 
 
+@cache
+def whole_run(name):
+    return checked(name, None)
+
+
 def goes_on(name, path, after):
-    whole = checked(name, None)
+    whole = whole_run(name)
     assert killed_run(CHILD, path, name, after=after) == ""
     n_kept = len(CheckpointFile(path).load(0).trace)
     assert 0 < n_kept < len(whole.trace)

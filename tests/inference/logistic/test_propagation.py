@@ -81,12 +81,14 @@ def errors(model, exact):
     return [np.abs(a - b).max() for a, b in zip(found, exact, strict=True)]
 
 
-@pytest.mark.parametrize(("n_classes", "n", "limit"), [(3, 401, 1e-4), (4, 121, 6e-3)])
+@pytest.mark.parametrize(
+    ("n_classes", "n", "limit"), [(3, 401, 1e-6), (4, 121, 1e-6), (5, 31, 6e-3)]
+)
 def test_one_row_of_several_classes_is_exact_but_for_nodes(n_classes, n, limit):
     # Rows of next to no weight name the other classes.
     x, code = np.full((n_classes, 1), 2.0), np.arange(n_classes)
     weight = np.where(code == 1, 1.0, 1e-9)
-    exact = cube(x[1:2], code[1:2], n_classes, 14.0, n)
+    exact = cube(x[1:2], code[1:2], n_classes, 10.0, n)
     model = LogisticRegression(inference=FINE, weight_precision=0.5, fit_intercept=False).fit(
         x, code, weight
     )
@@ -106,8 +108,69 @@ def test_several_classes_are_near_a_grid_and_nearer_than_by_laplace(n_classes, n
             inference=inference, weight_precision=0.5, fit_intercept=False
         ).fit(x, code)
         error[inference] = np.array(errors(model, exact))
-    assert np.all(error[FINE] < [0.1, 0.05, 0.1])
+    # The spread of three classes is off by .035 where moments are exact, see below.
+    assert np.all(error[FINE] < [0.05, 0.01, 0.04])
     assert error[FINE].sum() < 0.4 * error["laplace"].sum()
+
+
+def fixed_point(x, code, half, n):
+    """Return log evidence, mean and spread of three classes where all moments are matched.
+
+    Sites are in the weights themselves, and moments are sums over a grid of them.
+    """
+    coding, axis = class_coding(3), np.linspace(-half, half, n)
+    at = np.array(np.meshgrid(axis, axis, indexing="ij")).reshape(2, -1)
+    logs = []
+    for value, own in zip(x[:, 0], code, strict=True):
+        score = coding @ at * value
+        logs.append(score[own] - special.logsumexp(score, axis=0))
+    square = np.array([at[0] ** 2, at[0] * at[1], at[1] ** 2])
+    precision, shift = np.zeros((len(x), 2, 2)), np.zeros((len(x), 2))
+    for _ in range(25):
+        log_evidence = 0.0
+        for i in range(len(x)):
+            left = 0.5 * np.eye(2) + precision.sum(axis=0) - precision[i]
+            pull = shift.sum(axis=0) - shift[i]
+            bend = np.array([left[0, 0], 2.0 * left[0, 1], left[1, 1]])
+            tilted = logs[i] + pull @ at - 0.5 * bend @ square
+            top = tilted.max()
+            share = np.exp(tilted - top)
+            total = share.sum()
+            mean = at @ share / total
+            second = (square @ share / total)[[0, 1, 1, 2]].reshape(2, 2)
+            wanted = np.linalg.inv(second - np.outer(mean, mean))
+            precision[i], shift[i] = wanted - left, wanted @ mean - pull
+            # Integral of likelihood times cavity over that of site times cavity.
+            log_evidence += top + np.log(total) + 2.0 * np.log(axis[1] - axis[0])
+            log_evidence -= log_integral(wanted, wanted @ mean)
+        whole, pull = 0.5 * np.eye(2) + precision.sum(axis=0), shift.sum(axis=0)
+        log_evidence += log_integral(whole, pull) - log_integral(0.5 * np.eye(2), np.zeros(2))
+    covariance = np.linalg.inv(whole)
+    spread = np.sqrt((coding @ covariance @ coding.T).diagonal())
+    return log_evidence, coding @ covariance @ pull, spread
+
+
+def log_integral(precision, pull):
+    log_det = np.linalg.slogdet(precision / (2.0 * np.pi))[1]
+    return 0.5 * (pull @ np.linalg.solve(precision, pull) - log_det)
+
+
+def test_three_classes_are_where_sums_over_a_grid_match_all_moments():
+    rng = np.random.default_rng(3)
+    x = 2.0 * rng.normal(size=(12, 1))
+    code = np.append(np.arange(3), rng.integers(3, size=9))
+    model = LogisticRegression(inference=FINE, weight_precision=0.5, fit_intercept=False)
+    exact = fixed_point(x, code, 9.0, 161)
+    assert np.all(np.array(errors(model.fit(x, code), exact)) < 1e-6)
+
+
+def test_scores_that_rise_in_a_small_part_of_their_spread_have_exact_moments():
+    # A row of next to no weight names the third class.
+    x, code = np.array([[-20.0], [-12.0], [10.0], [18.0], [1.0]]), np.array([0, 0, 1, 1, 2])
+    model = LogisticRegression(inference=FINE, weight_precision=0.5, fit_intercept=False)
+    model.fit(x, code, [1.0, 1.0, 1.0, 1.0, 1e-9])
+    exact = fixed_point(x[:4], code[:4], 8.0, 401)
+    assert np.all(np.array(errors(model, exact)) < 1e-4)
 
 
 def three_classes():
@@ -172,6 +235,18 @@ def test_a_row_of_zeros_adds_the_log_of_equal_probabilities_alone():
     )
     assert_allclose(longer.coef_, without.coef_, rtol=1e-6)
     assert_allclose(longer.log_evidence_, without.log_evidence_ - np.log(3.0), rtol=1e-8)
+
+
+def test_many_classes_far_apart_settle_under_a_wide_prior():
+    # Two rows far out in a column each: scores of thousands, known up to a cone.
+    x = np.repeat(np.eye(8), 6, axis=0)
+    x += 0.1 * np.random.default_rng(8).normal(size=x.shape)
+    x[[0, 20]] *= 40.0
+    engine = ExpectationPropagation(1e-4)
+    model = LogisticRegression(inference=engine, weight_precision=1e-3).fit(
+        x, np.repeat(np.arange(8), 6)
+    )
+    assert model.inference_.status.has_converged
 
 
 def test_settings_of_the_engine_hold_for_several_classes():

@@ -885,9 +885,12 @@ class StatedDensity:
 
     def _by_name(self, gradient: Any) -> Mapping[str, Array]:
         """Return a gradient by name; of a single parameter it may be given as it is."""
-        if isinstance(gradient, Mapping):
-            return gradient
         names = self.parameters.names
+        # An abstract class takes longer to ask for than all the rest, so it comes last.
+        if len(names) == 1 and isinstance(gradient, np.ndarray):
+            return {names[0]: gradient}
+        if type(gradient) is dict or isinstance(gradient, Mapping):
+            return gradient
         if len(names) == 1:
             return {names[0]: gradient}
         if isinstance(gradient, tuple | list) and len(gradient) == len(names):

@@ -9,21 +9,25 @@ which ``q`` is a standard normal, moments ``a`` and ``V`` of ``z`` change the si
 
 ``V^-1 - I`` in its precision, ``V^-1 a`` in its shift.
 
-Where nothing moves any more the nodes are those of a normal with the very moments that are
-asked for, and the ratio is nearly constant: few nodes are enough. The log evidence is
-``sum_i log E_q[likelihood_i / site_i] + log integral of prior and sites``. A row of weight
-``w > 1`` is ``w`` rows with equal sites; one of less weight has its likelihood to the power
-``w``.
+Along the axis of ``z`` on which the score of the row's own class rises against all others
+alike, the likelihood is a logistic function: it is integrated by nodes that crowd where it
+rises. Across, the integral changes smoothly, however steep the scores, so that few nodes are
+enough and sites settle. The log evidence is ``sum_i log E_q[likelihood_i / site_i] + log
+integral of prior and sites``. A row of weight ``w > 1`` is ``w`` rows with equal sites; one of
+less weight has its likelihood to the power ``w``.
 """
 
 from __future__ import annotations
 
+import importlib
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.random import Generator
+from numpy.typing import NDArray
+from scipy import special
 
 from credo.distributions.multivariate_normal import MultivariateNormal
 from credo.inference.engine.engine import Inference, Move, Settled
@@ -50,8 +54,11 @@ __all__ = ["ClassSites", "PropagatedClasses", "SoftmaxPropagation", "followed_cl
 NUMBERS_AT_ONCE = 1 << 20
 """Scores at nodes that are held at once."""
 
-FARTHEST = 700.0
-"""Scores that are farther ahead have the same likelihood, which is zero."""
+LINE_SIZE = 41
+"""Nodes along a line."""
+
+LEAST_VARIANCE = 1e-30
+"""Of a number that nothing is unknown about."""
 
 LEAST_SHARE = 1e-10
 """Variances of the numbers of a row below this share of their largest count as none."""
@@ -183,7 +190,7 @@ class PropagatedClasses:
 
     def moved_sites(self, share: float) -> ClassSites:
         """Return sites moved by a share of the way to those that match the moments."""
-        (at, _, inverse), (_, mean, covariance) = self._numbers, self._tilted
+        (at, _, inverse, _), (_, mean, covariance) = self._numbers, self._tilted
         n_codes = at.shape[1]
         own, _ = self._own
         wanted = np.linalg.inv(covariance)
@@ -225,25 +232,30 @@ class PropagatedClasses:
         return self._factor.solve(self._pull[:, None])[:, 0]
 
     @cached_property
-    def _numbers(self) -> tuple[Array, Array, Array]:
-        """Means (n, J) of the numbers of each row, root of their covariance, its inverse."""
+    def _numbers(self) -> tuple[Array, Array, Array, Array]:
+        """Means (n, J) of the numbers of each row, root of their covariance, its inverse.
+
+        What counts as known has no part in these two. In a second root it has a little.
+        """
         shape = self.problem.rows.shape
         covariance = self._factor.solve(np.eye(len(self._mean))).reshape(shape * 2)
         value, axes = np.linalg.eigh(coordinate_covariance(self._seen, covariance))
-        is_known = value <= LEAST_SHARE * value[:, -1:]
+        least = LEAST_SHARE * value[:, -1:]
+        is_known = value <= least
         spread = np.sqrt(np.where(is_known, 0.0, value))
         shrink = np.where(is_known, 0.0, 1.0 / np.where(is_known, 1.0, spread))
         at = self._seen @ self._mean.reshape(shape).T
         # Symmetric roots do not turn, as axes of nearly equal variances do.
-        root, inverse = [
-            (axes * each[:, None]) @ axes.swapaxes(1, 2) for each in (spread, shrink)
+        root, inverse, whole = [
+            (axes * each[:, None]) @ axes.swapaxes(1, 2)
+            for each in (spread, shrink, np.sqrt(np.maximum(value, least + LEAST_VARIANCE)))
         ]
-        return at, root, inverse
+        return at, root, inverse, whole
 
     @cached_property
     def _own(self) -> tuple[Array, Array]:
         """Precision and shift in ``z`` of the site of one of the rows of a weight."""
-        at, root, _ = self._numbers
+        at, root, _, _ = self._numbers
         precision = self.sites.precision / self._copies[:, None, None]
         shift = self.sites.shift / self._copies[:, None]
         left = shift - (precision @ at[:, :, None])[:, :, 0]
@@ -252,38 +264,100 @@ class PropagatedClasses:
     @cached_property
     def _tilted(self) -> tuple[Array, Array, Array]:
         """Log mean of likelihood over site, and with these weights mean and covariance of z."""
-        rows, (at, root, _), (precision, pull) = self.problem.rows, self._numbers, self._own
-        n, n_codes = at.shape
-        nodes, weight = standard_nodes(len(rows.coding))
-        first, second = np.triu_indices(n_codes)
+        rows, (at, _, _, root) = self.problem.rows, self._numbers
+        frame, slope = _frames(rows.coding[rows.code], root)
+        precision = frame.swapaxes(1, 2) @ self._own[0] @ frame
+        pull = (self._own[1][:, None] @ frame)[:, 0]
+        nodes, weight = standard_nodes(at.shape[1] - 1)
+        first, second = np.triu_indices(len(nodes))
         products = np.concatenate([nodes, nodes[first] * nodes[second]])
         twice = np.where(first == second, 0.5, 1.0)
-        site = np.hstack([pull, -twice * precision[:, first, second]])
-        center, spread = at @ rows.coding.T, rows.coding @ root
-        power = np.minimum(rows.weight, 1.0)
-        log_mean, moments = np.empty(n), np.empty((n, len(products)))
+        site = np.hstack([pull[:, 1:], -twice * precision[:, 1:, 1:][:, first, second]])
+        loops = importlib.import_module("credo.inference.logistic._loops_tilted_line")
+        steps = np.linspace(-1.0, 1.0, LINE_SIZE)
+        log_mean, mean = np.empty(len(at)), np.empty(at.shape)
+        moments = np.empty((*at.shape, at.shape[1]))
         size = max(1, NUMBERS_AT_ONCE // (len(rows.coding) * len(weight)))
-        for start in range(0, n, size):
+        for start in range(0, len(at), size):
             part = slice(start, start + size)
-            scores = spread[part] @ nodes
-            scores += center[part, :, None]
-            own = np.take_along_axis(scores, rows.code[part, None, None], axis=1)
-            logs = np.log(np.exp(np.minimum(scores - own, FARTHEST)).sum(axis=1))
-            logs *= -power[part, None]
-            logs -= site[part] @ products
-            top = logs.max(axis=1, keepdims=True)
-            ratio = np.exp(logs - top) * weight
-            total = ratio.sum(axis=1, keepdims=True)
-            log_mean[part] = (top + np.log(total))[:, 0]
-            moments[part] = (ratio / total) @ products.T
-        mean = moments[:, :n_codes]
-        covariance = np.empty((n, n_codes, n_codes))
-        covariance[:, first, second] = covariance[:, second, first] = moments[:, n_codes:]
-        covariance -= mean[:, :, None] * mean[:, None]
+            behind = _log_odds(
+                rows.coding, rows.code[part], at[part], root[part] @ frame[part], nodes
+            )
+            tilt = precision[part, 0, 1:] @ nodes - pull[part, :1]
+            logs, one, two = loops.line_moments(
+                behind,
+                slope[part],
+                np.minimum(rows.weight[part], 1.0),
+                tilt,
+                1.0 - precision[part, 0, 0],
+                steps,
+            )
+            logs += np.log(weight) - 0.5 * LOG_TWO_PI - site[part] @ products
+            log_mean[part] = special.logsumexp(logs, axis=1)
+            ratio = np.exp(logs - log_mean[part, None])
+            across = ratio @ products.T
+            mean[part, 0], mean[part, 1:] = (ratio * one).sum(axis=1), across[:, : len(nodes)]
+            moments[part, 0, 0] = (ratio * two).sum(axis=1)
+            moments[part, 0, 1:] = moments[part, 1:, 0] = (ratio * one) @ nodes.T
+            square = across[:, len(nodes) :]
+            moments[part, 1 + first, 1 + second] = moments[part, 1 + second, 1 + first] = square
+        moments -= mean[:, :, None] * mean[:, None]
         sites = self.sites
         shift, bend = sites.shift, (sites.precision @ at[:, :, None])[:, :, 0]
         height = ((shift - 0.5 * bend) * at).sum(axis=1) / self._copies
-        return log_mean - height, mean, covariance
+        return (
+            log_mean - height,
+            (frame @ mean[:, :, None])[:, :, 0],
+            frame @ moments @ frame.swapaxes(1, 2),
+        )
+
+
+def _frames(own: Array, root: Array) -> tuple[Array, Array]:
+    """Return orthonormal axes (n, J, J) of z for each row, and slopes (n,) along the first.
+
+    Along the first the score of the row's own class rises against all the others alike.
+
+    Parameters
+    ----------
+    own
+        Coding (n, J) of the row's own class.
+    root
+        Roots (n, J, J) of covariances.
+    """
+    n_codes = own.shape[1]
+    up = np.linalg.solve(root, own[:, :, None])[:, :, 0]
+    length = np.linalg.norm(up, axis=1)
+    up /= length[:, None]
+    begin = own / np.linalg.norm(own, axis=1, keepdims=True)
+    # A reflection that takes the first axis to the coding, then the least turn from there on:
+    # the covariance of a row has positive eigenvalues, so that this is less than a right angle.
+    axis = np.eye(n_codes)[0]
+    normal = begin - axis
+    square = (normal**2).sum(axis=1)
+    is_there = square < np.finfo(float).eps
+    normal *= np.sqrt(2.0 / np.where(is_there, 1.0, square))[:, None]
+    base = np.eye(n_codes) - normal[:, :, None] * normal[:, None]
+    between = begin + up
+    turn = np.eye(n_codes) + 2.0 * up[:, :, None] * begin[:, None]
+    turn -= (
+        between[:, :, None] * between[:, None] / (1.0 + (begin * up).sum(axis=1))[:, None, None]
+    )
+    return turn @ base, 1.0 / length
+
+
+def _log_odds(
+    coding: Array, code: NDArray[np.intp], at: Array, root: Array, nodes: Array
+) -> Array:
+    """Return log odds (n, n_nodes) against a row's own class where the first axis begins."""
+    scores = (coding @ root[:, :, 1:]) @ nodes
+    scores += (at @ coding.T)[:, :, None]
+    own = np.take_along_axis(scores, code[:, None, None], axis=1)
+    np.put_along_axis(scores, code[:, None, None], -np.inf, axis=1)
+    scores -= own
+    top = scores.max(axis=1)
+    scores -= top[:, None]
+    np.exp(scores, out=scores)
+    return np.asarray(top + np.log(scores.sum(axis=1)))
 
 
 def followed_classes(

@@ -958,21 +958,25 @@ MOMENT_LEVEL, MOMENT_WIDTH = 3, 1.2
 
 
 @lru_cache(maxsize=32)
-def standard_nodes(n_classes: int) -> tuple[Array, Array]:
+def standard_nodes(n: int) -> tuple[Array, Array]:
     """Return nodes (n, n_nodes) and weights for moments of a standard normal times something.
 
-    There is one dimension less than classes. First and second moments of the normal itself are
-    exact, and nodes lie so far out that the product may be half as wide again.
+    First and second moments of the normal itself are exact, and nodes lie so far out that the
+    product may be half as wide again.
 
     Examples
     --------
-    >>> nodes, weight = standard_nodes(4)
+    >>> nodes, weight = standard_nodes(3)
     >>> np.allclose((nodes * weight) @ nodes.T, np.eye(3)), np.allclose(nodes @ weight, 0.0)
     (True, True)
     """
-    if n_classes == 3:
+    if n == 1:
+        size = GRID_SIZES[-1]
+        nodes = np.arange(-size, size + 1)[None] * (MOMENT_RADIUS / size)
+        return nodes, special.softmax(-0.5 * nodes[0] ** 2)
+    if n == 2:
         return _plane_nodes(MOMENT_SIZE, MOMENT_SIZE, MOMENT_RADIUS)
-    nodes, _ = _nodes(n_classes, MOMENT_LEVEL)
+    nodes, _ = _nodes(n + 1, MOMENT_LEVEL)
     weight = special.softmax(-0.5 * (MOMENT_WIDTH**2 - 1.0) * np.square(nodes).sum(axis=0))
     return solve_lower(np.linalg.cholesky((nodes * weight) @ nodes.T), nodes), weight
 
