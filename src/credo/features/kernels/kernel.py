@@ -471,7 +471,11 @@ class ScaledKernel(Kernel):
 
     def _multiple(self, matrix: Array, pull: PullBack) -> Evaluated:
         def pull_scaled(W: Array) -> Array:
-            return self.variance * np.append(np.vdot(W, matrix), pull(W))
+            by_log = pull(W)
+            found = np.empty(1 + len(by_log))
+            found[0], found[1:] = np.vdot(W, matrix), by_log
+            found *= self.variance
+            return found
 
         return multiplied(matrix, self.variance), pull_scaled
 

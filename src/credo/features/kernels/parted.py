@@ -6,7 +6,7 @@ function without noise, must know which is which.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from typing import NamedTuple, Self
 
@@ -99,10 +99,12 @@ class PartedKernel:
     def at(self, log_parameters: Array) -> Self:
         """Return the parts with other values of the parameters of the whole kernel."""
         white = self.white
-        return replace(
-            self,
-            smooth=self.smooth.at(log_parameters[self.smooth_places]),
-            white=None if white is None else white.at(log_parameters[self.white_places]),
+        return type(self)(
+            self.smooth.at(log_parameters[self.smooth_places]),
+            None if white is None else white.at(log_parameters[self.white_places]),
+            self.smooth_places,
+            self.white_places,
+            self.n_parameters,
         )
 
     def noise(self, X: Array) -> Evaluated:
