@@ -22,6 +22,7 @@ from credo.features.kernels.kernel import (
     ScaledKernel,
     SelectedKernel,
     SumKernel,
+    UnitKernel,
 )
 from credo.numerics.array import Array
 
@@ -141,6 +142,9 @@ def _pieces(kernel: Kernel) -> _Pieces:
     if isinstance(kernel, SelectedKernel):
         first, second = _pieces(kernel.kernel)
         return _selected(kernel, first), _selected(kernel, second)
+    if isinstance(kernel, UnitKernel):
+        first, second = _pieces(kernel.kernel)
+        return _in_units(kernel, first), _in_units(kernel, second)
     if isinstance(kernel, HeldKernel):
         first, second = _pieces(kernel.kernel)
         return _held(kernel, first), _held(kernel, second)
@@ -201,6 +205,12 @@ def _selected(kernel: SelectedKernel, piece: _Piece | None) -> _Piece | None:
     if piece is None:
         return None
     return piece._replace(kernel=SelectedKernel(piece.kernel, kernel.columns))
+
+
+def _in_units(kernel: UnitKernel, piece: _Piece | None) -> _Piece | None:
+    if piece is None:
+        return None
+    return piece._replace(kernel=UnitKernel(piece.kernel, kernel.units))
 
 
 def _held(kernel: HeldKernel, piece: _Piece | None) -> _Piece | None:
