@@ -29,11 +29,12 @@ from credo.features import Constant, SquaredExponential
 __all__ = ["PUBLISHED", "main"]
 
 PUBLISHED = {
-    "crabs": "EP 2.0 %, 0.908 bits; Laplace 2.0 %, 0.682 bits",
-    "ionosphere": "EP 8.0 %; Laplace 8.8 %; SVM 5.7 %",
-    "pima768": "EP 22.6 %, 0.253 bits; Laplace 22.8 %, 0.252 bits; SVM 23.0 %",
-    "pima_ripley": "GP by Monte Carlo 68, GP (MAP) 69 of 332; logistic regression 66",
+    "crabs": "",
+    "ionosphere": "nearest neighbor 7.9 %, C4 6.0 %, IB3 3.3 %",
+    "pima768": "",
+    "pima_ripley": "logistic regression 66, linear discriminant analysis 67 of 332",
 }
+"""Errors that were read where they were published; none where there are none such."""
 
 
 def table(folder: Path, name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

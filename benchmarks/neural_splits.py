@@ -19,7 +19,7 @@ from credo import NeuralNetworkRegressor
 
 __all__ = ["PUBLISHED", "main"]
 
-PUBLISHED: dict[str, dict[str, tuple[float | None, float]]] = {
+PUBLISHED: dict[str, dict[str, tuple[float, float]]] = {
     "yacht": {"PBP": (1.02, -1.63), "dropout": (0.67, -1.25), "ensembles": (1.58, -1.18)},
     "energy": {"PBP": (1.80, -2.04), "dropout": (0.54, -1.21), "ensembles": (2.09, -1.38)},
     "concrete": {"PBP": (5.67, -3.16), "dropout": (4.82, -2.93), "ensembles": (6.03, -3.06)},

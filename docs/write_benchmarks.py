@@ -44,14 +44,14 @@ def page(benchmarks: list[dict[str, Any]], root: Path = ROOT) -> str:
         if "pairs" in run:
             parts.append(_before_after(run))
             continue
-        parts.extend(_case(case) for case in run["cases"])
+        parts.extend(_case(case, benchmark["runs"]) for case in run["cases"])
         parts.append(f"*{_machine(run)}*\n")
         if is_stale(run, root):
             parts.append(STALE)
     return "\n".join(parts)
 
 
-def _case(case: dict[str, Any]) -> str:
+def _case(case: dict[str, Any], runs: list[dict[str, Any]]) -> str:
     measures = list(case["results"][0]["quality"])
     columns = ["contender", "seconds", f"times {case['reference']}", *measures]
     lines = [
@@ -64,9 +64,23 @@ def _case(case: dict[str, Any]) -> str:
             f"Goal: {goal}; {'reached' if is_reached else '**missed**'}.\n"
             for goal, is_reached in case["goals"].items()
         ),
-        *(f"Not installed, so not run: {name}.\n" for name in case["absent"]),
+        *(
+            f"Not installed, so not run: {name}{_last(case, name, runs)}.\n"
+            for name in case["absent"]
+        ),
     ]
     return "\n".join(lines)
+
+
+def _last(case: dict[str, Any], name: str, runs: list[dict[str, Any]]) -> str:
+    """Return what a contender that is absent took when it last took part, if it ever did."""
+    for run in reversed(runs):
+        for old in run.get("cases", ()):
+            took = [r["ratio"] for r in old["results"] if r["contender"] == name]
+            if old["case"] == case["case"] and took:
+                own = f"{took[0]:.2f} times {old['reference']}"
+                return f" (at commit {run['commit']}, load {run['machine']['load']}, {own})"
+    return ""
 
 
 def _before_after(run: dict[str, Any]) -> str:

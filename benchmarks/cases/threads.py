@@ -41,12 +41,12 @@ def on_all(fit: Fit) -> Fit:
     """Let matrix products take all threads, however small they are."""
 
     def unlimited(rows: Data) -> Any:
-        ask = threads._Limits._ask
-        threads._Limits._ask = lambda self, kind, change: None
+        ask = threads._Limits.ask
+        threads._Limits.ask = lambda self, kind, change: None
         try:
             return fit(rows)
         finally:
-            threads._Limits._ask = ask
+            threads._Limits.ask = ask
 
     return unlimited
 

@@ -155,6 +155,20 @@ def test_the_page_quotes_the_last_stored_run(tmp_path):
     assert "old1234" not in page
 
 
+def test_the_page_says_what_an_absent_peer_took_when_it_was_last_there(tmp_path):
+    clock = Clock()
+    run = record([run_case(two(clock), clock)], machine())
+    store("tiny", run | {"commit": "old1234"}, tmp_path)
+    case = dict(run["cases"][0])
+    case["results"] = [r for r in case["results"] if r["contender"] != "peer"]
+    gone = run | {"commit": "new1234", "cases": [case | {"absent": ["peer", "other"]}]}
+    store("tiny", gone, tmp_path)
+    page = script["page"](script["read_results"](tmp_path))
+    assert "Not installed, so not run: peer (at commit old1234, load " in page
+    assert "4.50 times credo)." in page
+    assert "Not installed, so not run: other.\n" in page
+
+
 def test_the_page_of_the_project_is_what_the_script_writes_from_stored_results():
     page = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
     written = script["page"](script["read_results"]())

@@ -146,6 +146,7 @@ LEAVES = st.sampled_from(
         White(0.2),
         Constant(0.7),
         SquaredExponential(0.8).on([1]),
+        SquaredExponential(0.8).in_units([0.3, 4.0]),
         Matern52((0.7, 1.1)).hold("length_scale[1]"),
     ]
 )
@@ -266,6 +267,8 @@ def test_slopes_of_the_arcsine_are_finite_where_it_is_rounded_to_its_end():
         (lambda: SquaredExponential(1.0)([1.0, 2.0]), "must have shape"),
         (lambda: SquaredExponential(1.0)(rows(3, 2), rows(3, 1)), "the same columns"),
         (lambda: Linear().on([2])(rows()), "must be below the 2"),
+        (lambda: Linear().in_units([1.0])(rows()), "one for each of the 2 columns"),
+        (lambda: Linear().in_units([1.0, 0.0]), "units must be a positive number"),
         (lambda: Linear().on([]), "different numbers of columns"),
         (lambda: Linear().hold("period"), "must be parameters of the kernel"),
         (lambda: 0.0 * Linear(), "variance must be a positive number"),

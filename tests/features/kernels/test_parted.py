@@ -16,6 +16,7 @@ KERNELS = [
     (SMOOTH + 0.5 * NOISE).hold("part2.variance", "part1.length_scale"),
     (Linear(0.4) + NOISE).on([1]) * (SquaredExponential((1.0, 2.0)) + White(0.2)),
     SMOOTH * NOISE + (Linear() * (SMOOTH + NOISE)).hold(),
+    (SMOOTH + 2.0 * NOISE).in_units([0.5, 30.0]),
 ]
 X = np.random.default_rng(0).standard_normal((5, 2))
 

@@ -138,33 +138,67 @@ def test_propagation_is_within_a_percent_of_monte_carlo_and_laplace_is_not_as_ne
     assert error["laplace"] > 4 * error["ep"]
 
 
+def sliced(rng, root, sign, f):
+    """Return the next states (c, n) of chains, by angles on ellipses through the last ones."""
+    other = rng.normal(size=f.shape) @ root.T
+    level = special.log_expit(sign * f).sum(axis=1) - rng.exponential(size=len(f))
+    angle = rng.uniform(0.0, 2.0 * np.pi, len(f))
+    low, high = angle - 2.0 * np.pi, angle.copy()
+    moved, left = np.empty_like(f), np.arange(len(f))
+    while len(left):
+        turn = angle[left, None]
+        tried = f[left] * np.cos(turn) + other[left] * np.sin(turn)
+        is_taken = special.log_expit(sign * tried).sum(axis=1) >= level[left]
+        moved[left[is_taken]] = tried[is_taken]
+        left = left[~is_taken]
+        is_low = angle[left] < 0
+        low[left[is_low]] = angle[left[is_low]]
+        high[left[~is_low]] = angle[left[~is_low]]
+        angle[left] = rng.uniform(low[left], high[left])
+    return moved
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["line", "plane", "rare"])
-def test_propagation_is_within_a_percent_of_a_long_chain(name):
+def test_propagation_is_within_a_percent_of_long_chains(name):
     x, y, kernel = small_set(name)
     new = np.random.default_rng(5).uniform(-2.5, 2.5, (12, x.shape[1]))
-    sign, rng = 2 * y - 1, np.random.default_rng(2)
-    root = np.linalg.cholesky(kernel(x) + 1e-9 * np.eye(len(x)))
-    near = np.linalg.solve(kernel(x) + 1e-9 * np.eye(len(x)), kernel(x, new))
+    rng, n_chains, n_before, n = np.random.default_rng(2), 1_500, 100, 1_000
+    K = kernel(x) + 1e-9 * np.eye(len(x))
+    root, near = np.linalg.cholesky(K), np.linalg.solve(K, kernel(x, new))
     spread = np.sqrt(np.maximum(kernel.diagonal(new) - (kernel(x, new) * near).sum(axis=0), 0))
-    f, total, n = root @ rng.normal(size=len(x)), np.zeros(12), 200_000
-    for _ in range(n):
-        ellipse = root @ rng.normal(size=len(x))
-        level = special.log_expit(sign * f).sum() - rng.exponential()
-        angle = rng.uniform(0, 2 * np.pi)
-        low, high = angle - 2 * np.pi, angle
-        while (
-            special.log_expit(
-                sign * (moved := f * np.cos(angle) + ellipse * np.sin(angle))
-            ).sum()
-            < level
-        ):
-            low, high = (angle, high) if angle < 0 else (low, angle)
-            angle = rng.uniform(low, high)
-        f = moved
-        total += np.exp(log_logistic_normal_mean(f @ near, spread))
+    f, means = rng.normal(size=(n_chains, len(x))) @ root.T, np.zeros((n_chains, 12))
+    for step in range(n_before + n):
+        f = sliced(rng, root, 2 * y - 1, f)
+        if step >= n_before:
+            means += np.exp(log_logistic_normal_mean(f @ near, np.tile(spread, (n_chains, 1))))
+    means /= n
+    # Chains are independent, and so their means say how far off the mean of all may be.
+    assert means.std(axis=0).max() / np.sqrt(n_chains) < 0.0015
     model = GaussianProcessClassifier(kernel.hold()).fit(x, y)
-    assert_allclose(model.predict_proba(new)[:, 1], total / n, atol=0.01)
+    assert_allclose(model.predict_proba(new)[:, 1], means.mean(axis=0), atol=0.01)
+
+
+@pytest.mark.parametrize("inference", ["ep", "laplace"])
+@pytest.mark.parametrize("n_columns", [3, 14])
+def test_units_of_columns_change_nothing_however_many_there_are(n_columns, inference):
+    rng = np.random.default_rng(8)
+    x = rng.normal(size=(40, n_columns))
+    y = np.where(x[:, 0] + 0.5 * x[:, 1] + 0.3 * rng.normal(size=40) > 0, "high", "low")
+    units = 10.0 ** rng.uniform(-3.0, 3.0, n_columns)
+    new = rng.normal(size=(10, n_columns))
+    one = GaussianProcessClassifier(inference=inference).fit(x, y)
+    other = GaussianProcessClassifier(inference=inference).fit(x * units, y)
+    assert_allclose(other.predict_proba(new * units), one.predict_proba(new), atol=1e-6)
+    assert_allclose(other.log_evidence_, one.log_evidence_, atol=1e-5)
+
+
+def test_three_classes_of_many_columns_do_not_depend_on_units():
+    rng = np.random.default_rng(9)
+    x = rng.normal(size=(36, 13))
+    y, units = np.digitize(x[:, 2], [-0.5, 0.5]), 10.0 ** rng.uniform(-3.0, 3.0, 13)
+    one, other = (GaussianProcessClassifier().fit(x * u, y) for u in (1.0, units))
+    assert_allclose(other.predict_proba(x * units), one.predict_proba(x), atol=1e-6)
 
 
 def test_inducing_inputs_leave_a_matrix_that_a_kernel_keeps_as_it_is():

@@ -263,3 +263,14 @@ def test_white_noise_is_of_each_of_several_rows_with_the_same_inputs():
     apart = LatentProcessRegressor("poisson", kernel, inference="ep")
     apart.fit(np.array([[0.0], [0.1], [1.0]]), y)
     assert_allclose(model.log_evidence_, apart.log_evidence_)
+
+
+@pytest.mark.parametrize("n_columns", [2, 14])
+def test_units_of_columns_change_nothing_however_many_there_are(n_columns):
+    own = np.random.default_rng(4)
+    x, units = own.normal(size=(40, n_columns)), 10.0 ** own.uniform(-3.0, 3.0, n_columns)
+    y = own.poisson(np.exp(1.0 + x[:, 0]))
+    one = LatentProcessRegressor("poisson").fit(x, y)
+    other = LatentProcessRegressor("poisson").fit(x * units, y)
+    assert_allclose(other.predict(x * units), one.predict(x), rtol=1e-5)
+    assert_allclose(other.log_evidence_, one.log_evidence_, atol=1e-5)

@@ -38,6 +38,7 @@ __all__ = [
     "ScaledKernel",
     "SelectedKernel",
     "SumKernel",
+    "UnitKernel",
     "check_mercer",
     "column_squares",
     "copied",
@@ -103,7 +104,8 @@ class Kernel(ABC):
     """A covariance function ``k(x, z)`` of rows of inputs, as a value that never changes.
 
     ``kernel(X, Z)`` is its matrix. ``a + b`` and ``a * b`` are kernels, ``2.0 * a`` is one
-    with a variance that is learned, ``a.on([0, 2])`` sees these columns alone and
+    with a variance that is learned, ``a.on([0, 2])`` sees these columns alone,
+    ``a.in_units([1.0, 1000.0])`` sees each column in a unit of its own and
     ``a.hold("period")`` does not learn the period.
 
     A kernel of one's own derives from this class, or is a `FunctionKernel`.
@@ -213,6 +215,13 @@ class Kernel(ABC):
     def on(self, columns: Sequence[int]) -> SelectedKernel:
         """Return the kernel of these columns of the inputs alone, by number from 0."""
         return SelectedKernel(self, tuple(columns) if np.iterable(columns) else columns)
+
+    def in_units(self, units: ArrayLike) -> UnitKernel:
+        """Return the kernel of inputs divided by units (d,), one for each column.
+
+        With one length scale for all columns, the unit of each says how much of it counts.
+        """
+        return UnitKernel(self, tuple(np.ravel(as_float(units)).tolist()))
 
     def hold(self, *names: str) -> HeldKernel:
         """Return the kernel with the named parameters known; all of them if none is named."""
@@ -471,7 +480,11 @@ class ScaledKernel(Kernel):
 
     def _multiple(self, matrix: Array, pull: PullBack) -> Evaluated:
         def pull_scaled(W: Array) -> Array:
-            return self.variance * np.append(np.vdot(W, matrix), pull(W))
+            by_log = pull(W)
+            found = np.empty(1 + len(by_log))
+            found[0], found[1:] = np.vdot(W, matrix), by_log
+            found *= self.variance
+            return found
 
         return multiplied(matrix, self.variance), pull_scaled
 
@@ -570,6 +583,85 @@ class SelectedKernel(Kernel):
 
     def __repr__(self) -> str:
         return f"{_in_brackets(self.kernel)}.on({list(self.columns)})"
+
+
+@dataclass(frozen=True)
+class UnitKernel(Kernel):
+    """A kernel of inputs each column of which is divided by a unit of its own.
+
+    Examples
+    --------
+    >>> from credo.features import Linear
+    >>> Linear().in_units([1.0, 1000.0])([[2.0, 3000.0]])
+    array([[13.]])
+    """
+
+    kernel: Kernel
+    units: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        _require_parts((self.kernel,))
+        positive_setting(self, "units")
+        if not isinstance(self.units, tuple):
+            object.__setattr__(self, "units", (self.units,))
+
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Return examples for the laws, and for saving."""
+        return (cls(features.SquaredExponential(0.9), (0.5, 3.0)),)
+
+    @property
+    def parameters(self) -> tuple[KernelParameter, ...]:
+        """Those of the kernel; a period is not one of the columns as they are given."""
+        return tuple(replace(p, period_column=None) for p in self.kernel.parameters)
+
+    @property
+    def leaves(self) -> tuple[Kernel, ...]:
+        """The kernels that this one is made of."""
+        return self.kernel.leaves
+
+    @property
+    def addends(self) -> tuple[Kernel, ...]:
+        """Kernels of which this one is the sum."""
+        return tuple(UnitKernel(part, self.units) for part in self.kernel.addends)
+
+    def at(self, log_parameters: ArrayLike) -> UnitKernel:
+        """Return this kernel with other values of its parameters."""
+        return UnitKernel(self.kernel.at(log_parameters), self.units)
+
+    def natural(self, X: Array, y_variance: float) -> Array:
+        """Return values that are natural in these units."""
+        return self.kernel.natural(self._measured(X), y_variance)
+
+    @property
+    def has_own_matrix(self) -> bool:
+        """Whether the matrix is nothing to its pull-back."""
+        return self.kernel.has_own_matrix
+
+    def evaluated(self, X: Array, Z: Array | None = None) -> Evaluated:
+        """Return the matrix in these units, and its pull-back."""
+        return self.kernel.evaluated(
+            self._measured(X), None if Z is None else self._measured(Z)
+        )
+
+    def evaluated_diagonal(self, X: Array) -> Evaluated:
+        """Return the diagonal in these units, and its pull-back."""
+        return self.kernel.evaluated_diagonal(self._measured(X))
+
+    def check_inputs(self, X: Array) -> None:
+        """Raise if there are other columns, or they do not suit the kernel."""
+        self.kernel.check_inputs(self._measured(X))
+
+    def _measured(self, X: Array) -> Array:
+        if len(self.units) != X.shape[1]:
+            raise ValueError(
+                f"units must be one for each of the {X.shape[1]} columns; found "
+                f"{len(self.units)}. Give as many."
+            )
+        return np.asarray(X / np.array(self.units))
+
+    def __repr__(self) -> str:
+        return f"{_in_brackets(self.kernel)}.in_units({list(self.units)})"
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ function without noise, must know which is which.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from typing import NamedTuple, Self
 
@@ -22,6 +22,7 @@ from credo.features.kernels.kernel import (
     ScaledKernel,
     SelectedKernel,
     SumKernel,
+    UnitKernel,
 )
 from credo.numerics.array import Array
 
@@ -99,10 +100,12 @@ class PartedKernel:
     def at(self, log_parameters: Array) -> Self:
         """Return the parts with other values of the parameters of the whole kernel."""
         white = self.white
-        return replace(
-            self,
-            smooth=self.smooth.at(log_parameters[self.smooth_places]),
-            white=None if white is None else white.at(log_parameters[self.white_places]),
+        return type(self)(
+            self.smooth.at(log_parameters[self.smooth_places]),
+            None if white is None else white.at(log_parameters[self.white_places]),
+            self.smooth_places,
+            self.white_places,
+            self.n_parameters,
         )
 
     def noise(self, X: Array) -> Evaluated:
@@ -139,6 +142,9 @@ def _pieces(kernel: Kernel) -> _Pieces:
     if isinstance(kernel, SelectedKernel):
         first, second = _pieces(kernel.kernel)
         return _selected(kernel, first), _selected(kernel, second)
+    if isinstance(kernel, UnitKernel):
+        first, second = _pieces(kernel.kernel)
+        return _in_units(kernel, first), _in_units(kernel, second)
     if isinstance(kernel, HeldKernel):
         first, second = _pieces(kernel.kernel)
         return _held(kernel, first), _held(kernel, second)
@@ -199,6 +205,12 @@ def _selected(kernel: SelectedKernel, piece: _Piece | None) -> _Piece | None:
     if piece is None:
         return None
     return piece._replace(kernel=SelectedKernel(piece.kernel, kernel.columns))
+
+
+def _in_units(kernel: UnitKernel, piece: _Piece | None) -> _Piece | None:
+    if piece is None:
+        return None
+    return piece._replace(kernel=UnitKernel(piece.kernel, kernel.units))
 
 
 def _held(kernel: HeldKernel, piece: _Piece | None) -> _Piece | None:

@@ -113,8 +113,10 @@ class StationaryKernel(SettingsKernel):
             for first in range(0, len(rows), size):
                 own = slice(first, first + size)
                 total += self._pulled(W[own], square[own], matrix[own], rows[own], between)
-            lengths, shapes = np.split(total, rows.shape[1:])
-            return np.concatenate([per_setting(lengths, self.length_scale), shapes])
+            if isinstance(self.length_scale, tuple):
+                return total
+            d = rows.shape[1]
+            return np.concatenate([per_setting(total[:d], self.length_scale), total[d:]])
 
         return matrix, pull
 
@@ -127,7 +129,7 @@ class StationaryKernel(SettingsKernel):
         weighted = np.multiply(W, slope, out=None if slope is matrix else slope)
         by_column = column_squares(rows, weighted, others)
         shapes = [np.vdot(W, part) for part in self.shape_slopes(square, matrix)]
-        return np.concatenate([by_column, shapes])
+        return np.concatenate([by_column, shapes]) if shapes else by_column
 
     def evaluated_diagonal(self, X: Array) -> Evaluated:
         """Return ones, which no parameter changes."""

@@ -270,9 +270,8 @@ class ExactBelief:
         data = replace(self.data, y=y)
         root = cholesky(self._inverse[np.ix_(rows, rows)] + np.diag(kept)).lower
         relieved = np.asarray(solve_lower(root, self._inverse[rows]).T)
-        sides = np.asfortranarray(data.sides)
-        solved, _ = dpotrs(np.asfortranarray(self.lower), sides)
-        solved -= relieved @ (relieved.T @ sides)
+        solved, _ = dpotrs(np.asfortranarray(self.lower), data.sides)
+        solved -= relieved @ (relieved.T @ data.sides)
         is_kept = kept > 0
         log_det = 2.0 * float(np.log(np.diagonal(self.lower)).sum())
         log_det += 2.0 * float(np.log(np.diagonal(root)).sum())
@@ -364,7 +363,7 @@ class _Weighted:
     @classmethod
     def of(cls, data: ProcessData, factor: Array) -> Self:
         """Return the weights from the factor ``L`` in Fortran order."""
-        solved, _ = dpotrs(factor, np.asfortranarray(data.sides))
+        solved, _ = dpotrs(factor, data.sides)
         return cls.solved(data, solved, 2.0 * float(np.log(np.diagonal(factor)).sum()))
 
     @classmethod
@@ -376,7 +375,7 @@ class _Weighted:
             return cls(dual, np.empty((0, k)), np.empty((len(dual), 0)), log_det, 0.0)
         beside = solved[:, k:]
         root = mean_factor(data.columns.T @ beside)
-        coefficients, _ = dpotrs(root, beside.T @ (data.y - data.origin))
+        coefficients, _ = dpotrs(root, beside.T @ data.centered)
         pinned = solve_lower(root, beside.T).T
         log_det_mean = 2.0 * float(np.log(np.diagonal(root)).sum())
         dual = dual - beside @ coefficients
@@ -386,7 +385,7 @@ class _Weighted:
     def log_evidence(self, data: ProcessData, n_kept: int | None = None) -> float:
         """Return the log evidence, summed over outputs; of all rows if ``n_kept`` is None."""
         n, k = data.y.shape
-        fit = float(np.vdot(data.y - data.origin, self.dual))
+        fit = float(np.vdot(data.centered, self.dual))
         free = (n if n_kept is None else n_kept) - data.columns.shape[1]
         scale = self.log_det + self.log_det_mean + free * LOG_TWO_PI
         return float(-0.5 * (fit + k * scale))
@@ -414,18 +413,18 @@ def _factored(matrix: Array, noise: Array) -> tuple[Array, float]:
 
     It is written over the matrix, whose other triangle is left as it was.
     """
-    diagonal = np.diagonal(matrix) + noise
+    in_matrix = np.einsum("ii->i", matrix)
+    diagonal = in_matrix + noise
     jitter, fraction = 0.0, 0.0
-    level = float(np.abs(diagonal).mean()) or 1.0
     while True:
-        np.fill_diagonal(matrix, diagonal + jitter)
+        in_matrix[:] = diagonal + jitter
         factor, failed = dpotrf(matrix.T, overwrite_a=True)
         if not failed:
             return factor, jitter
         fraction = 10.0 * fraction if fraction else SMALLEST_JITTER
         if fraction > LARGEST_JITTER * (1 + 1e-9):
             raise NotPositiveDefinite(_about(matrix, diagonal))
-        jitter = fraction * level
+        jitter = fraction * (float(np.abs(diagonal).mean()) or 1.0)
         matrix[...] = np.tril(matrix, -1) + np.tril(matrix, -1).T
 
 

@@ -146,6 +146,8 @@ class RowNoise:
     def varying(self, learned: Array, columns: Array) -> Array:
         """Return the learned part of the variance at m rows with such columns, (m, k)."""
         own = learned.reshape(self.n_outputs, self.n_own)
+        if self.level is None and not columns.shape[1]:
+            return np.full((len(columns), self.n_outputs), np.exp(own[:, 0]))
         if self.level is None:
             log_level, weights = own[:, 0], own[:, 1:]
         else:
@@ -156,6 +158,8 @@ class RowNoise:
     def by_learned(self, by_variance: Array, varying: Array) -> Array:
         """Return the gradient by what is learned from that by the variances, both (n, k)."""
         by_log = by_variance * varying
+        if self.level is None and not self.columns.shape[1]:
+            return np.asarray(by_log.sum(axis=0))
         level = [by_log.sum(axis=0)[:, None]] if self.level is None else []
         return np.asarray(np.hstack([*level, by_log.T @ self.columns]).reshape(-1))
 
@@ -549,6 +553,15 @@ class ProcessProblem(SettingsProblem):
         _, place = np.unique(given, axis=1, return_inverse=True)
         return [np.flatnonzero(place == group) for group in range(place.max() + 1)]
 
+    @cached_property
+    def _group_data(self) -> list[tuple[NDArray[np.intp], ProcessData]]:
+        """Outputs that share a covariance, and the rows with their outcomes."""
+        return [(group, replace(self.data, y=self.data.y[:, group])) for group in self.groups]
+
+    @cached_property
+    def _has_copies(self) -> bool:
+        return bool((self.noise.weight != 1.0).any())
+
     def noise_at(self, free: Array, X: Array, columns: Array) -> Array:
         """Return the noise variance at rows but for what is known of them, shape (m, k)."""
         varying = self.noise.varying(free[self.n_function :], columns)
@@ -570,8 +583,8 @@ class ProcessProblem(SettingsProblem):
         """
         parted, shares = self._parts_at(free)
         variance = self.variance_of_rows(free) / self.noise.weight[:, None]
-        for group in self.groups:
-            first, data = group[0], replace(self.data, y=self.data.y[:, group])
+        for group, data in self._group_data:
+            first = group[0]
             noise = np.ascontiguousarray(variance[:, first])
             kernel = parted.smooth
             if self.variance is not None:
@@ -590,7 +603,7 @@ class ProcessProblem(SettingsProblem):
             value, by_kernel = value + found.value, by_kernel + parted.by_parameter(slope)
             by_own[group[: len(own_slope)]] = own_slope
             by_variance[:, group] = found.by_noise[:, None] / noise.weight[:, None]
-        if (noise.weight != 1.0).any():
+        if self._has_copies:
             more, by_more = noise.copies(self.variance_of_rows(free))
             value, by_variance = value + more, by_variance + by_more
         if parted.white is not None:

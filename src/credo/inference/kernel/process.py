@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated, NamedTuple, Protocol
 
 import numpy as np
@@ -64,7 +65,7 @@ class ProcessData:
     y: Annotated[Array, Form("n k")]
     columns: Annotated[Array, Form("n q")]
 
-    @property
+    @cached_property
     def origin(self) -> Array:
         """Means of the outcomes if the first mean function is a level, else zero, shape (k,).
 
@@ -79,10 +80,15 @@ class ProcessData:
             np.vstack([self.x, x]), np.vstack([self.y, y]), np.vstack([self.columns, columns])
         )
 
-    @property
+    @cached_property
+    def centered(self) -> Array:
+        """Outcomes around their origin, shape (n, k)."""
+        return self.y - self.origin
+
+    @cached_property
     def sides(self) -> Array:
-        """Outcomes around their origin, and mean functions, shape (n, k + q)."""
-        return np.hstack([self.y - self.origin, self.columns])
+        """Outcomes around their origin, and mean functions, (n, k + q) in Fortran's order."""
+        return np.asfortranarray(np.hstack([self.centered, self.columns]))
 
 
 class NoisyEvidence(NamedTuple):

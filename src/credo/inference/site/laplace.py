@@ -94,7 +94,7 @@ class SiteLaplace:
 
     def init(self, problem: SiteProblem, rng: Generator) -> DualMode:
         """Return the prior means."""
-        return _at(problem, problem.prior.mean, np.zeros(problem.prior.n_rows))
+        return _first(problem)
 
     def step(
         self, problem: SiteProblem, state: DualMode, rng: Generator
@@ -175,6 +175,8 @@ class LaplaceSites:
         value, first, second = self.problem.likelihood.parameter_derivatives(
             self.problem.y, self.mean
         )
+        if not len(value):
+            return np.empty(0)
         moved = self.belief.covariance_times((weight * first).T)
         return np.asarray(
             value @ weight + 0.5 * second @ (weight * self.variance) + moved.T @ self._pull
@@ -219,7 +221,7 @@ def followed_mode(
         Says when to stop.
     """
     prior = problem.prior
-    state = engine.init(problem, np.random.default_rng(0))
+    state = _first(problem)
     if isinstance(prior, CovariancePrior) and before is not None:
         known: Any = before.belief
         gap = prior.at_dual(before.dual) - before.mean
@@ -237,6 +239,10 @@ def followed_mode(
     # The last step may have taken outliers for what they are not, and said too little.
     found: LaplaceSites = engine.posterior(problem, state).posterior
     return found
+
+
+def _first(problem: SiteProblem) -> DualMode:
+    return _at(problem, problem.prior.mean, np.zeros(problem.prior.n_rows))
 
 
 def _at(problem: SiteProblem, hidden: Array, dual: Array) -> DualMode:

@@ -17,7 +17,7 @@ hidden numbers are linear in d weights.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Annotated, Any, Protocol
 
 import numpy as np
@@ -381,9 +381,15 @@ def _mirrored(upper: Array) -> Array:
     for start in range(0, n, size):
         own = slice(start, min(start + size, n))
         corner = upper[own, own]
-        upper[own, own] = np.triu(corner) + np.triu(corner, 1).T
+        np.copyto(corner, corner.T, where=_below(len(corner)))
         upper[own.stop :, own] = upper[own, own.stop :].T
     return upper
+
+
+@lru_cache(maxsize=16)
+def _below(n: int) -> NDArray[np.bool_]:
+    """Return what is below the diagonal of an n x n matrix."""
+    return np.tri(n, k=-1, dtype=bool)
 
 
 @dataclass(frozen=True, eq=False)

@@ -50,7 +50,7 @@ from credo.models.kernel.latent_setting import (
     latent_rows,
     require_settings,
     site_engine,
-    usual_scales,
+    usual_kernel,
     warn_of_bounds,
 )
 from credo.numerics.array import Array, as_float
@@ -80,8 +80,9 @@ class GaussianProcessClassifier(PredictiveClassifier):
     kernel
         Covariance function from `credo.features`, whose parameters are learned unless held.
         If None, ``variance * SquaredExponential + Constant`` with a length scale for each of
-        up to 12 columns; the constant lets one class be more frequent everywhere. Other
-        kernels are used as given: add ``Constant()`` if classes are unbalanced.
+        up to 12 columns, or one for all of more, each measured by its spread over the rows;
+        the constant lets one class be more frequent everywhere. Other kernels are used as
+        given: add ``Constant()`` if classes are unbalanced.
     inference
         "ep" for expectation propagation, "laplace" for Laplace's method, which is quicker and
         less accurate; or an engine with settings, ``ExpectationPropagation(damping=0.5)``.
@@ -314,8 +315,7 @@ def _placed(kernel: Kernel | None, x: Array) -> Kernel:
     """Return the kernel, or the usual one with values that are natural for the rows."""
     if kernel is not None:
         return kernel
-    usual = 1.0 * features.SquaredExponential(usual_scales(x)) + features.Constant()
-    return usual.placed(x, BINARY_VARIANCE)
+    return usual_kernel(features.SquaredExponential, x).placed(x, BINARY_VARIANCE)
 
 
 def _spread_rows(data: ClassData, n: int) -> NDArray[np.intp]:

@@ -48,7 +48,7 @@ from credo.models.kernel.latent_setting import (
     latent_rows,
     require_settings,
     site_engine,
-    usual_scales,
+    usual_kernel,
     warn_of_bounds,
 )
 from credo.numerics.array import Array, as_float
@@ -90,7 +90,7 @@ class LatentProcessRegressor(PredictiveRegressor):
     kernel
         Covariance function from `credo.features`, whose parameters are learned unless held.
         If None, ``variance * Matern52 + Constant`` with a length scale for each of up to 12
-        columns.
+        columns, or one for all of more, each measured by its spread over the rows.
     inference
         "laplace" for Laplace's method, "ep" for expectation propagation, which is slower and
         more accurate, and for outliers may not settle; or an engine with settings.
@@ -171,7 +171,7 @@ class LatentProcessRegressor(PredictiveRegressor):
         data = LatentData(*latent_rows(self.kernel, x, given.outcomes(outcomes), weight))
         kernel: Any = self.kernel
         if kernel is None:
-            kernel = 1.0 * features.Matern52(usual_scales(data.x)) + features.Constant()
+            kernel = usual_kernel(features.Matern52, data.x)
         start = given.natural(data.y, data.weight)
         kernel.check_inputs(data.x)
         most = MOST_EXACT if self.n_inducing is None else self.n_inducing

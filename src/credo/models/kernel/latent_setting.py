@@ -6,8 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from credo.features.basis import column_spread
+from credo.features.kernels.equality import Constant
 from credo.features.kernels.kernel import Kernel
 from credo.features.kernels.parted import has_white
+from credo.features.kernels.stationary import StationaryKernel
 from credo.inference.kernel.inducing import greedy_rows
 from credo.inference.kernel.latent_process import HiddenRows, SiteEngine
 from credo.inference.kernel.search import Learned
@@ -33,7 +36,7 @@ __all__ = [
     "latent_rows",
     "require_settings",
     "site_engine",
-    "usual_scales",
+    "usual_kernel",
     "warn_of_bounds",
 ]
 
@@ -118,16 +121,24 @@ def warn_of_bounds(model: Any, found: Learned) -> None:
         )
 
 
-def usual_scales(x: Array) -> Any:
-    """Return a length scale for each of a few columns, or one for all.
+def usual_kernel(kind: type[StationaryKernel], x: Array) -> Kernel:
+    """Return a random function with a level, in which the units of columns do not matter.
+
+    It has a length scale for each of a few columns, or one for all of many, in which each is
+    measured by its spread over the rows.
 
     Examples
     --------
-    >>> usual_scales(np.zeros((5, 2))), usual_scales(np.zeros((5, 20)))
-    ((1.0, 1.0), 1.0)
+    >>> from credo.features import Matern52
+    >>> usual_kernel(Matern52, np.zeros((5, 2)))
+    1 * Matern52(length_scale=(1.0, 1.0)) + Constant(variance=1.0)
+    >>> len(usual_kernel(Matern52, np.eye(20)).parameters)
+    3
     """
     d = x.shape[1]
-    return (1.0,) * d if d <= OWN_SCALES else 1.0
+    is_own = d <= OWN_SCALES
+    shape = kind((1.0,) * d) if is_own else kind(1.0).in_units(column_spread(x, 1.0))
+    return 1.0 * shape + Constant()
 
 
 def inducing_rows(

@@ -147,16 +147,12 @@ class _Limits:
         self._n_asking = {"all": 0, "products": 0}
         self._usual: list[tuple[Any, int]] = []
 
-    @contextmanager
-    def asked(self, kind: str) -> Iterator[None]:
+    def asked(self, kind: str) -> _Asked:
         """Limit threads while the work inside goes on; the last to end gives them back."""
-        self._ask(kind, 1)
-        try:
-            yield
-        finally:
-            self._ask(kind, -1)
+        return _Asked(self, kind)
 
-    def _ask(self, kind: str, change: int) -> None:
+    def ask(self, kind: str, change: int) -> None:
+        """Count one piece of work more or less that asks for limits of a kind."""
         with self._lock:
             if not any(self._n_asking.values()):
                 found = _libraries(linalg).lib_controllers
@@ -170,6 +166,21 @@ class _Limits:
     def _wanted(self, library: Any, usual: int) -> int:
         is_part = self._n_asking["products"] > 0 and _is_of_numpy(library.filepath)
         return 1 if self._n_asking["all"] > 0 or is_part else usual
+
+
+class _Asked:
+    """A piece of work that asks for limits, which small ones do thousands of times."""
+
+    __slots__ = ("_kind", "_limits")
+
+    def __init__(self, limits: _Limits, kind: str) -> None:
+        self._limits, self._kind = limits, kind
+
+    def __enter__(self) -> None:
+        self._limits.ask(self._kind, 1)
+
+    def __exit__(self, *problem: object) -> None:
+        self._limits.ask(self._kind, -1)
 
 
 def _is_of_numpy(path: str) -> bool:
@@ -229,8 +240,8 @@ _WORTH_A_THREAD = 200_000
 
 def in_parts(work: Callable[[int, int], None], n: int, size: int) -> None:
     """Run ``work(start, stop)`` on parts of 0 to n - 1, on all cores if that is worth it."""
-    n_threads = min(n_cores(), n)
-    if size < _WORTH_A_THREAD or n_threads == 1:
+    n_threads = 1 if size < _WORTH_A_THREAD else min(n_cores(), n)
+    if n_threads == 1:
         work(0, n)
         return
     edges = np.linspace(0, n, min(n, 4 * n_threads) + 1).astype(int).tolist()
