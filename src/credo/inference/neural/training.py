@@ -69,7 +69,10 @@ HELD_OUT, MOST_PASSES, PATIENCE = 10, 30, 3
 VALUE_CHANGE = 1e-6
 """Change of the loss in one step of L-BFGS, as a share of it, below which it has settled."""
 
-MOST_FAILURES = 1
+MOST_FAILURES = 2
+SHORTENED = 0.3
+"""Share of a step of the precisions that is tried next if the evidence falls."""
+
 DIFFERENCE = 1e-3
 """Change of the log of a precision by which the move of the mode is judged."""
 
@@ -201,7 +204,10 @@ class NetworkLaplace:
             state.wanted
         )
         if log_evidence < state.log_evidence:
-            nearer = state.settings.toward(state.wanted, 0.5)
+            # Noise is sure to go the right way, precisions may go too far.
+            share = SHORTENED if state.n_failed < MOST_FAILURES - 1 else 0.0
+            nearer = state.settings.toward(state.wanted, share)
+            nearer = replace(nearer, log_noise=state.wanted.log_noise)
             failed = replace(state, wanted=nearer, n_failed=state.n_failed + 1)
             change = 0.0 if failed.n_failed > MOST_FAILURES else 1.0
             return failed, Move(state.log_evidence, change)
