@@ -61,7 +61,7 @@ ACCOUNT = Account("Laplace approximation of a network", False, float("nan"), "un
 
 FIRST_STEPS = 60
 LATER_STEPS = 15
-LAST_STEPS = 50
+LAST_STEPS, LAST_ROUNDS, NEAR_MODE = 30, 6, 0.1
 MANY_ROWS = 20_000
 """Rows beyond which weights are first trained by batches."""
 
@@ -222,8 +222,7 @@ class NetworkLaplace:
     def posterior(self, problem: NetworkProblem, state: NetworkState) -> Inference:
         """Return the Gaussian at the mode, and the log evidence of Laplace's method."""
         here, network = problem.at(state.settings), problem.network
-        state = replace(state, wanted=state.settings)
-        parameters = minimized(here, state, LAST_STEPS)
+        parameters = self._mode(here, replace(state, wanted=state.settings))
         first = network.n_layers - 1 if self.layers == "last" else here.first
         whole = replace(here, first=first)
         curvature = self._curvature(here, parameters, first)
@@ -236,6 +235,20 @@ class NetworkLaplace:
             spread = spread_of_scores(problem, belief)
             belief = replace(belief, precision=precision.scaled(1.0 / spread))
         return Inference(belief, log_evidence, "laplace", account=ACCOUNT)
+
+    def _mode(self, problem: NetworkProblem, state: NetworkState) -> Array:
+        """Return the mode for the settings, to a tenth of a nat by its slope and curvature."""
+        prior, begin = problem.prior(state.wanted), problem.network.ends[problem.first]
+        for _ in range(LAST_ROUNDS):
+            parameters = minimized(problem, state, LAST_STEPS)
+            slope = problem.value_and_gradient(parameters, prior)[1][begin:]
+            precision = self._curvature(problem, parameters, problem.first).precision(
+                prior[begin:]
+            )
+            if slope @ precision.solve(slope) < 2.0 * NEAR_MODE:
+                break
+            state = replace(state, parameters=parameters, guide=precision.guide())
+        return parameters
 
     def _curvature(self, problem: NetworkProblem, parameters: Array, first: int) -> Curvature:
         kind = self.curvature
@@ -419,7 +432,7 @@ def noise_freedom(
 
 
 def spread_of_scores(problem: NetworkProblem, belief: NetworkBelief) -> float:
-    """Return by what a covariance is multiplied to predict rows left out best.
+    """Return by what a covariance is multiplied to predict rows left out about best.
 
     The curvature at the mode is nearly zero at rows whose class is as good as certain there,
     though weights by which they change sides are ruled out: the Gaussian there is too wide, and
@@ -432,11 +445,13 @@ def spread_of_scores(problem: NetworkProblem, belief: NetworkBelief) -> float:
     outcome = problem.outcome.taken(rows)
     mean, covariance = without_own_row(outcome, *belief.moments(problem.x[rows]))
     noise = belief.settings.log_noise
-    scores = [
-        outcome.weight @ outcome.log_prob(mean, spread * covariance, noise)
-        for spread in SPREADS
-    ]
-    return float(SPREADS[int(np.argmax(scores))])
+    scores = np.stack(
+        [outcome.log_prob(mean, spread * covariance, noise) for spread in SPREADS]
+    )
+    lost = scores[int((scores @ outcome.weight).argmax())] - scores
+    total, squares = lost @ outcome.weight, lost**2 @ outcome.weight
+    # The least doubt that is within one standard error of the best.
+    return float(SPREADS[int((total <= np.sqrt(squares)).argmax())])
 
 
 def without_own_row(outcome: Outcome, mean: Array, covariance: Array) -> tuple[Array, Array]:
