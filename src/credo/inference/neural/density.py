@@ -16,7 +16,6 @@ from credo.inference.engine.problem import LogDensity, Parameters
 from credo.inference.neural.outcome import NormalOutcome
 from credo.inference.neural.problem import (
     BIAS_PRECISION,
-    LEAST_NOISE,
     PRIOR_COUNT,
     NetworkProblem,
     NetworkSettings,
@@ -63,7 +62,8 @@ class NetworkDensity:
         if isinstance(here.outcome, NormalOutcome):
             noise, error = here.outcome.precision, here.outcome.squared_error(seen.outputs)
             value += problem.log_noise_prior(settings)
-            slopes["log_noise"] = 0.5 * (problem.n_rows + 1.0 - noise * (error + LEAST_NOISE))
+            square = error + problem.least_noise
+            slopes["log_noise"] = 0.5 * (problem.n_rows + 1.0 - noise * square)
         return value, slopes
 
     def scale(self, settings: NetworkSettings) -> Array:

@@ -46,7 +46,7 @@ PRIOR_COUNT = 3.0
 """Weights that the prior of a precision counts as much as."""
 
 LEAST_NOISE = 1e-4
-"""Square of the residual that the prior of the noise counts, of outcomes of variance one."""
+"""Square of a residual that is small for outcomes of variance one."""
 
 WIDE = 25.0
 """Variance of the function before the data, over that of the outcomes, to start from."""
@@ -83,12 +83,15 @@ class NetworkProblem:
         Outcomes and weights of the rows.
     first
         Layer from which on parameters are unknown; those before stay as they are.
+    least_noise
+        Square of the residual that the prior of constant noise counts.
     """
 
     network: LayeredNetwork
     x: Array
     outcome: Outcome
     first: int = 0
+    least_noise: float = LEAST_NOISE
 
     @cached_property
     def group(self) -> NDArray[np.intp]:
@@ -209,4 +212,4 @@ class NetworkProblem:
     def log_noise_prior(self, settings: NetworkSettings) -> float:
         """Return the log of what one more residual that is small says of the noise."""
         logs = settings.log_noise
-        return 0.5 * float((logs - LEAST_NOISE * np.exp(logs)).sum())
+        return 0.5 * float((logs - self.least_noise * np.exp(logs)).sum())

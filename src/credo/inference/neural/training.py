@@ -39,7 +39,6 @@ from credo.inference.neural.curvature import (
 )
 from credo.inference.neural.outcome import ClassOutcome, NormalOutcome, Outcome
 from credo.inference.neural.problem import (
-    LEAST_NOISE,
     PRIOR_COUNT,
     NetworkProblem,
     NetworkSettings,
@@ -360,7 +359,7 @@ def learned_settings(
     if isinstance(problem.outcome, NormalOutcome):
         error = problem.outcome.squared_error(network.outputs(parameters, problem.x))
         freedom = noise_freedom(problem, parameters, settings, precision)
-        log_noise = _moved(log_noise, np.log(freedom / (error + LEAST_NOISE)))
+        log_noise = _moved(log_noise, np.log(freedom / (error + problem.least_noise)))
     return NetworkSettings(log_precision, log_noise)
 
 
