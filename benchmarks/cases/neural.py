@@ -67,9 +67,7 @@ def laplace_torch(n_epochs: int) -> Contender:
             optimizer.zero_grad()
             torch.nn.functional.mse_loss(net(x), y).backward()
             optimizer.step()
-        belief = Laplace(
-            net, "regression", subset_of_weights="all", hessian_structure="full"
-        )
+        belief = Laplace(net, "regression", subset_of_weights="all", hessian_structure="full")
         belief.fit(DataLoader(TensorDataset(x, y), batch_size=len(x)))
         logs = [torch.ones(1, requires_grad=True) for _ in range(2)]
         optimizer = torch.optim.Adam(logs, lr=1e-1)

@@ -84,6 +84,9 @@ MOST_LEFT_OUT = 2_000
 SUREST_SHARE = 0.99
 """Most that one row is taken to tell of its own scores."""
 
+MOST_DRIFTING = 5_000
+"""Rows by which the change of the curvature with the mode is judged."""
+
 LEAST_SHARE = 0.1
 LARGEST_CHANGE = 2.0
 """Most that the log of a precision moves in one step."""
@@ -392,14 +395,20 @@ def mode_drift(
     for g in range(n):
         pull = np.where(group == g, prior * parameters[begin:], 0.0)
         moved[g, begin:] -= DIFFERENCE * precision.solve(pull)
-    rows = (problem.x, problem.outcome, problem.first)
     if isinstance(precision, FullPrecision):
+        some = slice(None, None, -(-len(problem.x) // MOST_DRIFTING))
+        part = problem.outcome.taken(some)
+        rows = (problem.x[some], part, problem.first)
         blocks = [weighted_jacobians(network, w, *rows) for w in (parameters, *moved)]
         for own, *others in zip(*blocks, strict=True):
             found -= precision.log_det_slopes(own, [other - own for other in others])
-        return found / DIFFERENCE
+        return found * (problem.n_rows / (DIFFERENCE * part.weight.sum()))
     for g in range(n):
-        there = type(curvature).of(network, moved[g], *rows).precision(prior)
+        there = (
+            type(curvature)
+            .of(network, moved[g], problem.x, problem.outcome, problem.first)
+            .precision(prior)
+        )
         found[g] = (precision.log_det() - there.log_det()) / DIFFERENCE
     return found
 
