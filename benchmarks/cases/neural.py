@@ -92,7 +92,9 @@ def sklearn() -> Contender:
 
     def run(data: Rows) -> Any:
         units = StandardScaler().fit(data.X)
-        peer = MLPRegressor((UNITS,), "tanh", early_stopping=True, random_state=0)
+        peer = MLPRegressor(
+            hidden_layer_sizes=(UNITS,), activation="tanh", early_stopping=True, random_state=0
+        )
         peer.fit(units.transform(data.X), data.y)
         noise = float(np.std(data.y - peer.predict(units.transform(data.X))))
         return lambda X: Normal(peer.predict(units.transform(X)), noise)

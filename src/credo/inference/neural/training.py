@@ -402,7 +402,7 @@ def mode_drift(
         blocks = [weighted_jacobians(network, w, *rows) for w in (parameters, *moved)]
         for own, *others in zip(*blocks, strict=True):
             found -= precision.log_det_slopes(own, [other - own for other in others])
-        return found * (problem.n_rows / (DIFFERENCE * part.weight.sum()))
+        return np.asarray(found * (problem.n_rows / (DIFFERENCE * part.weight.sum())))
     for g in range(n):
         there = (
             type(curvature)
