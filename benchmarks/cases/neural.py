@@ -1,6 +1,7 @@
 """Neural networks with a posterior: whole fits beside laplace-torch and scikit-learn."""
 
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -50,10 +51,7 @@ def laplace_torch(n_epochs: int) -> Contender:
     """Return training by Adam, full Laplace, and precisions by its marginal likelihood."""
 
     def run(data: Rows) -> Any:
-        import torch  # noqa: PLC0415
-        from laplace import Laplace  # noqa: PLC0415
-        from torch.utils.data import DataLoader, TensorDataset  # noqa: PLC0415
-
+        torch, data_of = import_module("torch"), import_module("torch.utils.data")
         torch.manual_seed(0)
         units = StandardScaler().fit(data.X)
         center, scale = data.y.mean(), data.y.std()
@@ -67,8 +65,11 @@ def laplace_torch(n_epochs: int) -> Contender:
             optimizer.zero_grad()
             torch.nn.functional.mse_loss(net(x), y).backward()
             optimizer.step()
-        belief = Laplace(net, "regression", subset_of_weights="all", hessian_structure="full")
-        belief.fit(DataLoader(TensorDataset(x, y), batch_size=len(x)))
+        belief = import_module("laplace").Laplace(
+            net, "regression", subset_of_weights="all", hessian_structure="full"
+        )
+        rows_of = data_of.TensorDataset(x, y)
+        belief.fit(data_of.DataLoader(rows_of, batch_size=len(x)))
         logs = [torch.ones(1, requires_grad=True) for _ in range(2)]
         optimizer = torch.optim.Adam(logs, lr=1e-1)
         for _ in range(MARGINAL_STEPS):

@@ -284,7 +284,7 @@ def regression_slate(X: ArrayLike, is_fast: bool = False, y: ArrayLike | None = 
     >>> slate.notes
     ('spline + radial was left out: its 51 terms are more than the 40 training rows allow.',)
     >>> regression_slate(X).candidates[-2:]
-    (('neural network', NeuralNetworkRegressor(hidden=(10,), random_state=0)),
+    (('relevance vectors', RelevanceVectorRegressor()),
      ('process', GaussianProcessRegressor(method='exact')))
     """
     rows = np.asarray(X, dtype=np.float64)

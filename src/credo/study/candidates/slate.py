@@ -55,8 +55,9 @@ UNWEIGHED = (SUPPORT, RELEVANCE, NETWORK)
 """Regressions that are judged, and never averaged: what the first two say far away is too sure,
 and the evidence of the last is that of one of many modes."""
 
-NETWORK_ROWS, NETWORK_UNITS = (20, 1_000), (10,)
-"""Fewest distinct rows, and most on which networks of so many units take a second."""
+NETWORK_ROWS, NETWORK_UNITS = (60, 1_000), (10,)
+"""Fewest distinct rows, as many as a few weights for each unit; most on which networks of so
+many units take a second."""
 
 RELEVANCE_ROWS = (20, 300)
 """Fewest distinct rows for a choice among them; most on which that takes no second."""
