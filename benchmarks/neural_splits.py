@@ -19,17 +19,34 @@ from credo import NeuralNetworkRegressor
 
 __all__ = ["PUBLISHED", "main"]
 
-PUBLISHED: dict[str, dict[str, tuple[float, float]]] = {
-    "yacht": {"PBP": (1.02, -1.63), "dropout": (0.67, -1.25), "ensembles": (1.58, -1.18)},
-    "energy": {"PBP": (1.80, -2.04), "dropout": (0.54, -1.21), "ensembles": (2.09, -1.38)},
-    "concrete": {"PBP": (5.67, -3.16), "dropout": (4.82, -2.93), "ensembles": (6.03, -3.06)},
+PUBLISHED: dict[str, dict[str, tuple[float | None, float]]] = {
+    "yacht": {
+        "PBP": (1.02, -1.63),
+        "dropout": (0.67, -1.25),
+        "ensembles": (1.58, -1.18),
+        "laplace-torch": (1.06, -1.37),
+    },
+    "energy": {
+        "PBP": (1.80, -2.04),
+        "dropout": (0.54, -1.21),
+        "ensembles": (2.09, -1.38),
+        "laplace-torch": (1.58, -1.88),
+    },
+    "concrete": {
+        "PBP": (5.67, -3.16),
+        "dropout": (4.82, -2.93),
+        "ensembles": (6.03, -3.06),
+        "laplace-torch": (5.55, -3.09),
+    },
     "wine-quality-red": {
         "PBP": (0.64, -0.97),
         "dropout": (0.62, -0.93),
         "ensembles": (0.64, -0.94),
     },
 }
-"""Root mean squared error and mean log density, as published."""
+"""Root mean squared error and mean log density: as published, but for laplace-torch 0.3, which
+was run on the same splits with 50 tanh units, 300 steps of Adam, the full curvature, and 100
+steps of its marginal likelihood."""
 
 
 def network() -> NeuralNetworkRegressor:

@@ -37,7 +37,11 @@ from credo.inference import (
     Parameters,
 )
 from credo.inference.density.laplace import LaplaceApproximation
+from credo.inference.neural.density import NetworkDensity, drawn_density
+from credo.inference.neural.outcome import NormalOutcome
+from credo.inference.neural.problem import PRIOR_COUNT, NetworkProblem, NetworkSettings
 from credo.numerics.array import Array
+from credo.numerics.layers.layered_network import LayeredNetwork
 from credo.numerics.special.bijection import positive, real
 
 __all__ = [
@@ -266,13 +270,16 @@ class EngineCase:
 
     engine: Any
     simulate: Callable[[Generator], tuple[Mapping[str, float], Any]]
-    derive: Callable[[Any, Mapping[str, Array]], Mapping[str, Array]]
+    derive: Callable[[Any, Mapping[str, Array]], Mapping[str, Array]] | None
     n_simulations: int
+    draw: Callable[[Any, int, Generator], Mapping[str, Array]] | None = None
 
     def ranks(self, rng: Generator, n_simulations: int | None = None) -> RankCalibration:
         """Return the ranks of the truths among 99 draws."""
         n = self.n_simulations if n_simulations is None else n_simulations
-        return simulated_ranks(self.engine, self.simulate, None, n, 99, rng, derive=self.derive)
+        return simulated_ranks(
+            self.engine, self.simulate, self.draw, n, 99, rng, derive=self.derive
+        )
 
 
 ENGINES = {
@@ -403,6 +410,47 @@ def log_likelihood_of_shared_mean(
     return {"log likelihood": -0.5 * square - 3.0 * np.log(variance)}
 
 
+UNITS = LayeredNetwork((1, 2, 1), "tanh")
+PLACE = np.array([[0.5]])
+"""Where the function of a network is looked at, among its rows."""
+
+
+def units(rng: Generator) -> tuple[dict[str, float], LogDensity]:
+    """Return the function and the log noise of a network of two units, and eight outcomes."""
+    x = rng.standard_normal((8, 1))
+    problem = _network_problem(x, np.zeros((8, 1)))
+    shape = 0.5 * PRIOR_COUNT
+    precision = rng.gamma(shape, 1.0 / (shape * problem.natural_variance))
+    noise = rng.gamma(0.5, 2.0 / problem.least_noise, 1)
+    settings = NetworkSettings(np.log(precision), np.log(noise))
+    weights = rng.standard_normal(UNITS.n_parameters) * NetworkDensity(problem).scale(settings)
+    y = UNITS.outputs(weights, x) + rng.standard_normal((8, 1)) / np.sqrt(noise)
+    seen = _network_problem(x, y)
+    start, first = seen.start(rng)
+    at = float(UNITS.outputs(weights, PLACE)[0, 0])
+    truth = {"f": at, "log noise": float(settings.log_noise[0])}
+    return truth, drawn_density(seen, start, first)
+
+
+def _network_problem(x: Array, y: Array) -> NetworkProblem:
+    outcome = NormalOutcome(y, np.ones(len(x)), np.ones(1))
+    return NetworkProblem(UNITS, x, outcome, least_noise=0.1)
+
+
+def functions(inference: Any, n: int, rng: Generator) -> dict[str, Array]:
+    """Return functions at a place and log noises of draws of a chain."""
+    draws = inference.posterior
+    standard, logs = draws.pooled("standard"), draws.pooled("log_precision")
+    noise = draws.pooled("log_noise")
+    density = NetworkDensity(_network_problem(np.zeros((1, 1)), np.zeros((1, 1))))
+    found = []
+    for i in rng.choice(len(standard), n, replace=False):
+        scale = density.scale(NetworkSettings(logs[i], noise[i]))
+        found.append(UNITS.outputs(standard[i] * scale, PLACE)[0, 0])
+        found.append(noise[i, 0])
+    return {"f": np.array(found[::2]), "log noise": np.array(found[1::2])}
+
+
 NUTS = NoUTurnSampling(n_draws=2000, warm_up=500)
 CHAINS = {
     "NUTS, normal numbers": EngineCase(NUTS, numbers, log_likelihood_of_numbers, 1000),
@@ -412,6 +460,9 @@ CHAINS = {
         shared_mean,
         log_likelihood_of_shared_mean,
         1000,
+    ),
+    "NUTS, neural network": EngineCase(
+        NoUTurnSampling(n_draws=1000, warm_up=500, acceptance=0.9), units, None, 300, functions
     ),
 }
 """Engines of Markov chains, which take minutes."""

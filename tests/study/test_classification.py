@@ -448,6 +448,7 @@ def test_fifty_classes_leave_out_every_curved_logistic_candidate_with_a_note():
         "radial",
         "support vectors",
         "relevance vectors",
+        "neural network",
         "process",
     ]
 
@@ -480,7 +481,7 @@ def test_the_linear_candidate_is_left_out_where_its_weights_pass_the_limit():
     )
     left_out = [re.split(" was | were ", note)[0] for note in above.notes]
     vectors = ["support vectors", "relevance vectors"]
-    assert left_out == ["linear", "spline", "radial", *vectors, "process"]
+    assert left_out == ["linear", "spline", "radial", *vectors, "neural network", "process"]
 
 
 def test_a_wide_table_keeps_the_linear_candidate_and_says_that_both_gaussians_are_left_out():
@@ -505,6 +506,15 @@ def test_more_columns_than_rows_keep_the_linear_candidate_and_are_solved_in_the_
 def test_support_vectors_are_offered_where_they_are_quick():
     rows = np.random.default_rng(0).normal(size=(1200, 2))
     name = "support vectors"
+    assert name in dict(class_slate(rows[:1000], 2).candidates)
+    assert name not in dict(class_slate(rows, 2).candidates)
+    assert name not in dict(class_slate(rows[:600], 3).candidates)
+    assert name not in dict(class_slate(rows[:100], 2, is_fast=True).candidates)
+
+
+def test_a_neural_network_is_offered_where_it_is_quick():
+    rows = np.random.default_rng(0).normal(size=(1200, 2))
+    name = "neural network"
     assert name in dict(class_slate(rows[:1000], 2).candidates)
     assert name not in dict(class_slate(rows, 2).candidates)
     assert name not in dict(class_slate(rows[:600], 3).candidates)

@@ -82,6 +82,15 @@ def test_settings_of_support_vectors_are_in_units_of_the_outcome():
     assert_allclose(machine.epsilon, 0.1 * Y.std(), rtol=0.05)
 
 
+def test_a_neural_network_is_offered_where_it_is_quick():
+    rows = np.random.default_rng(0).normal(size=(1200, 2))
+    name = "neural network"
+    assert name in dict(regression_slate(rows[:1000]).candidates)
+    assert name not in dict(regression_slate(rows).candidates)
+    assert name not in dict(regression_slate(np.repeat(rows[:10], 5, axis=0)).candidates)
+    assert name not in dict(regression_slate(rows[:300], is_fast=True).candidates)
+
+
 def test_relevance_vectors_are_offered_where_they_are_quick():
     rows = np.random.default_rng(0).normal(size=(400, 2))
     name = "relevance vectors"

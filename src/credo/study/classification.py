@@ -47,12 +47,16 @@ from credo.models.linear.logistic_regression import LogisticRegression
 from credo.models.margin.ada_boost import AdaBoost
 from credo.models.margin.support_vector_machine import SupportVectorClassifier
 from credo.models.neighbors.nearest_neighbors import NearestNeighborsClassifier
+from credo.models.neural.neural_network_classifier import NeuralNetworkClassifier
 from credo.numerics.array import Array
 from credo.numerics.parallel.threads import side_by_side
 from credo.study.candidates.candidate import BASELINE
 from credo.study.candidates.process import class_process_slate
 from credo.study.candidates.slate import (
     LINEAR,
+    NETWORK,
+    NETWORK_ROWS,
+    NETWORK_UNITS,
     RELEVANCE,
     RELEVANCE_ROWS,
     SUPPORT,
@@ -256,8 +260,8 @@ def class_slate(
     kinds
         Kinds of columns for naive Bayes, see `bayes_kinds`.
     is_fast
-        Whether to leave out support and relevance vectors and the Gaussian process, which take
-        seconds.
+        Whether to leave out support and relevance vectors, the neural network and the Gaussian
+        process, which take seconds.
     """
     rows = np.asarray(X, dtype=np.float64)
     logistic, notes = _logistic(rows, n_classes)
@@ -282,6 +286,9 @@ def class_slate(
     if len(distinct_rows(rows)) >= RELEVANCE_ROWS[0]:
         relevance = Slate(((RELEVANCE, RelevanceVectorClassifier()),), ())
         slow.append(relevance.within(n_rows, RELEVANCE_ROWS[1] // n_free))
+    if len(distinct_rows(rows)) >= NETWORK_ROWS[0]:
+        network = NeuralNetworkClassifier(NETWORK_UNITS, random_state=0)
+        slow.append(Slate(((NETWORK, network),), ()).within(n_rows, NETWORK_ROWS[1] // n_free))
     slow.append(class_process_slate(rows, n_classes))
     return Slate(tuple(found), tuple(notes)).joined(slow)
 
@@ -394,6 +401,7 @@ def _over_gaps(model: Any, completion: Completion | FoldCompletion) -> GapAverag
         AdaBoost
         | NearestNeighborsClassifier
         | GaussianProcessClassifier
+        | NeuralNetworkClassifier
         | RelevanceVectorClassifier
         | SupportVectorClassifier,
     )

@@ -46,6 +46,7 @@ from credo.models.kernel.gaussian_process_regressor import GaussianProcessRegres
 from credo.models.kernel.relevance_vector import RelevanceVectorRegressor
 from credo.models.linear.linear_regression import LinearRegression
 from credo.models.margin.support_vector_machine import SupportVectorRegressor
+from credo.models.neural.neural_network_regressor import NeuralNetworkRegressor
 from credo.numerics.array import Array, has_missing
 from credo.numerics.parallel.threads import side_by_side
 from credo.study.candidates.process import (
@@ -58,6 +59,9 @@ from credo.study.candidates.process import (
 from credo.study.candidates.slate import (
     CONSTANT,
     LINEAR,
+    NETWORK,
+    NETWORK_ROWS,
+    NETWORK_UNITS,
     RELEVANCE,
     RELEVANCE_ROWS,
     SUPPORT,
@@ -143,8 +147,8 @@ class _Regression:
             raise TableError(
                 f"`models` must name one that may count in an average; found "
                 f"{' and '.join(unweighed)} with at most the mean beside them; name another as "
-                f"well, such as {LINEAR}, or fit a SupportVectorRegressor or a "
-                "RelevanceVectorRegressor by itself."
+                f"well, such as {LINEAR}, or fit a SupportVectorRegressor, "
+                "RelevanceVectorRegressor or NeuralNetworkRegressor by itself."
             )
         return settings
 
@@ -268,8 +272,8 @@ def regression_slate(X: ArrayLike, is_fast: bool = False, y: ArrayLike | None = 
     than a simpler one: twice the same candidate would have twice its probability; and so is
     what takes long on so many rows.
 
-    Machines of support and of relevance vectors are judged by folds and test rows only. The
-    former need outcomes ``y``, in whose units their settings are.
+    Machines of support and of relevance vectors and neural networks are judged by folds and
+    test rows only. The first need outcomes ``y``, in whose units their settings are.
 
     Examples
     --------
@@ -295,6 +299,9 @@ def regression_slate(X: ArrayLike, is_fast: bool = False, y: ArrayLike | None = 
     if n_distinct >= RELEVANCE_ROWS[0]:
         relevance = Slate(((RELEVANCE, RelevanceVectorRegressor()),), ())
         slow.append(relevance.within(n_rows, RELEVANCE_ROWS[1]))
+    if n_distinct >= NETWORK_ROWS[0]:
+        network = NeuralNetworkRegressor(NETWORK_UNITS, random_state=0)
+        slow.append(Slate(((NETWORK, network),), ()).within(n_rows, NETWORK_ROWS[1]))
     slow.append(process_slate(rows))
     return Slate(candidates, tuple(notes)).joined(slow)
 

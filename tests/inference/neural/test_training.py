@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from credo.distributions import MultivariateNormal
-from credo.inference import NetworkLaplace, NormalOutcome, VaryingNormalOutcome, run
+from credo.inference import (
+    ClassOutcome,
+    NetworkLaplace,
+    NormalOutcome,
+    VaryingNormalOutcome,
+    run,
+)
 from credo.inference.neural.curvature import FullCurvature
 from credo.inference.neural.density import NetworkDensity, drawn_density, fixed_density
 from credo.inference.neural.problem import BIAS_PRECISION, NetworkProblem, NetworkSettings
@@ -16,6 +22,7 @@ from credo.inference.neural.training import (
     laplace_evidence,
     learned_settings,
     mode_drift,
+    without_own_row,
 )
 from credo.numerics.layers.layered_network import LayeredNetwork
 from credo.numerics.optimize.difference import check_gradient
@@ -83,8 +90,8 @@ def test_learned_settings_of_a_linear_network_are_the_fixed_point_of_the_evidenc
     precision = FullCurvature.of(here.network, state.parameters, here.x, here.outcome)
     gamma = determined(here, found, precision.precision(here.free_prior(found)))
     squares = (state.parameters[:2] ** 2).sum()
-    # The prior of the precision counts as much as one weight.
-    expected = (gamma[0] + 1.0) / (squares + here.natural_variance[0])
+    # The prior of the precision counts as much as three weights.
+    expected = (gamma[0] + 3.0) / (squares + 3.0 * here.natural_variance[0])
     assert np.exp(found.log_precision[0]) == pytest.approx(expected, rel=1e-3)
     error = here.outcome.squared_error(here.network.outputs(state.parameters, here.x))[0]
     noise = (error + 1e-4) / (len(here.x) - gamma[0] - 1.0 + 1.0)
@@ -186,6 +193,36 @@ def test_settings_are_asked_for_in_the_direction_of_more_evidence():
     after, _ = engine.step(problem, state, rng)
     assert after.log_evidence > state.log_evidence
     np.testing.assert_allclose(wanted.log_noise, state.wanted.log_noise)
+
+
+def test_rows_left_out_are_told_as_by_training_without_them():
+    rng = np.random.default_rng(5)
+    n, network = 60, LayeredNetwork((2, 2))
+    x = rng.normal(size=(n, 2))
+    score = x @ rng.normal(size=(2, 3)) + rng.gumbel(size=(n, 3))
+    outcome = ClassOutcome(score.argmax(axis=1), np.ones(n), 3)
+    settings = NetworkSettings(np.zeros(1), np.zeros(0))
+
+    def told(weight):
+        """Return mean and covariance of the outputs at the mode."""
+        problem = NetworkProblem(network, x, replace(outcome, weight=weight))
+        prior, w = problem.prior(settings), np.zeros(network.n_parameters)
+        for _ in range(30):
+            curvature = FullCurvature.of(network, w, x, problem.outcome)
+            precision = curvature.precision(prior)
+            w = w - precision.solve(problem.value_and_gradient(w, prior)[1])
+        jacobian = network.jacobian(w, x)
+        return network.outputs(w, x), precision.output_covariance(jacobian)
+
+    all_mean, all_covariance = told(np.ones(n))
+    mean, covariance = without_own_row(outcome, all_mean, all_covariance)
+    exact = [told(1.0 - np.eye(n)[i]) for i in range(n)]
+    moved = np.array([exact[i][0][i] for i in range(n)]) - all_mean
+    # One step of Newton's method, which is near where a row is one of many.
+    np.testing.assert_allclose(mean - all_mean, moved, atol=0.15 * np.abs(moved).max())
+    assert np.corrcoef((mean - all_mean).ravel(), moved.ravel())[0, 1] > 0.99
+    widths = np.array([exact[i][1][i] for i in range(n)])
+    np.testing.assert_allclose(covariance, widths, rtol=0.3, atol=0.02)
 
 
 def test_objective_is_squared_error_with_decay_of_weights_and_not_of_output_biases():

@@ -43,6 +43,8 @@ def test_triangles_in_either_order_are_solved(order, is_turned):
     kept = b.copy()
     wanted = np.linalg.solve(lower.T if is_turned else lower, 2.0 * b)
     assert_allclose(lapack.dtrsm(2.0, other, b, trans_a=is_turned), wanted, rtol=1e-10)
+    one = lapack.dtrsv(other, 2.0 * b[:, 0], trans_a=is_turned)
+    assert_allclose(one, wanted[:, 0], rtol=1e-10)
     assert np.array_equal(b, kept)
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -20,7 +21,14 @@ from credo.inference.neural.outcome import Outcome
 from credo.numerics.array import Array
 from credo.numerics.form import Form
 from credo.numerics.layers.layered_network import LayeredNetwork
-from credo.numerics.linear.linear_algebra import cholesky, dpotrf, dpotri, dsyrk, solve_lower
+from credo.numerics.linear.linear_algebra import (
+    cholesky,
+    dpotrf,
+    dpotri,
+    dsyrk,
+    dtrsv,
+    solve_lower,
+)
 
 __all__ = [
     "CURVATURES",
@@ -44,7 +52,7 @@ NEARLY_FLAT = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class FullPrecision:
-    """A Gaussian by the factor ``L`` of its precision matrix ``L L^T``."""
+    """A Gaussian by the factor ``L`` of its precision matrix ``L L^T``, zero above."""
 
     lower: Annotated[Array, Form("p p")]
 
@@ -54,7 +62,23 @@ class FullPrecision:
 
     def variances(self) -> Array:
         """Return the variance of each parameter."""
-        return np.diagonal(dpotri(self.lower)[0]).copy()
+        return np.diagonal(self._covariance).copy()
+
+    def log_det_slopes(self, rows: Array, moves: list[Array]) -> Array:
+        """Return how the log determinant changes as rows (m, p) of a root move, each way."""
+        pull = rows @ self._covariance
+        return np.array([2.0 * float(np.vdot(pull, move)) for move in moves])
+
+    def scaled(self, factor: float) -> FullPrecision:
+        """Return the Gaussian with a precision so many times as high."""
+        return FullPrecision(np.sqrt(factor) * self.lower)
+
+    @cached_property
+    def _covariance(self) -> Array:
+        half, _ = dpotri(self.lower)
+        whole = half + half.T
+        whole[np.diag_indices_from(whole)] *= 0.5
+        return np.asarray(whole)
 
     def output_covariance(self, jacobian: Array) -> Array:
         """Return covariances of linear functions."""
@@ -69,8 +93,7 @@ class FullPrecision:
 
     def solve(self, v: Array) -> Array:
         """Return the covariance times a vector (p,)."""
-        half = solve_lower(self.lower, v[:, None])
-        return solve_lower(self.lower, half, transposed=True)[:, 0]
+        return dtrsv(self.lower, dtrsv(self.lower, v), trans_a=True)
 
     def guide(self) -> Array:
         """Return the factor."""
@@ -107,6 +130,10 @@ class DiagonalPrecision:
     def guide(self) -> Array:
         """Return the diagonal."""
         return self.diagonal
+
+    def scaled(self, factor: float) -> DiagonalPrecision:
+        """Return the Gaussian with a precision so many times as high."""
+        return DiagonalPrecision(factor * self.diagonal)
 
 
 class _Factors(NamedTuple):
@@ -191,6 +218,14 @@ class KroneckerPrecision:
         """Return the inverse variance of each parameter."""
         return np.asarray(1.0 / self.variances())
 
+    def scaled(self, factor: float) -> KroneckerPrecision:
+        """Return the Gaussian with a precision so many times as high."""
+        parts = []
+        for part in self._layers():
+            own = part._replace(scale_in=part.scale_in / np.sqrt(factor))
+            parts += [piece.ravel() for piece in own]
+        return KroneckerPrecision(self.n_in, self.n_out, np.concatenate(parts))
+
     def _turned(self, block: Array, part: _Factors) -> Array:
         scaled = block * part.scale_in[:, None] * part.scale_out
         return np.asarray(part.axes_in.T @ scaled @ part.axes_out)
@@ -260,13 +295,16 @@ class FullCurvature:
 
     def precision(self, prior: Array) -> FullPrecision:
         """Return the Gaussian with prior precisions on top."""
-        whole = self.matrix.copy(order="F")
-        whole[np.diag_indices_from(whole)] += prior
-        factor, failed = dpotrf(whole)
+        factor, failed = dpotrf(self._with(prior), overwrite_a=True)
         if failed:
-            lower = np.tril(whole)
+            lower = np.tril(self._with(prior))
             factor = cholesky(lower + np.tril(lower, -1).T).lower
         return FullPrecision(factor)
+
+    def _with(self, prior: Array) -> Array:
+        whole = self.matrix.copy(order="F")
+        whole[np.diag_indices_from(whole)] += prior
+        return whole
 
     def scaled(self, factor: float) -> FullCurvature:
         """Return the curvature times a number."""

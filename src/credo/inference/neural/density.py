@@ -1,8 +1,8 @@
 """The posterior of a network as a log density, for engines that draw or climb.
 
 Weights are ``w = z / sqrt(precision)`` with standard normal ``z``, so that what the data leave
-open of a layer does not depend on its precision. Flat biases have a prior wider than what any
-function of standardized rows needs.
+open of a layer does not depend on its precision. Biases of outputs, flat elsewhere, have the
+wide prior of the others here, so that there is something to draw from.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ import numpy as np
 from credo.inference.engine.problem import LogDensity, Parameters
 from credo.inference.neural.outcome import NormalOutcome
 from credo.inference.neural.problem import (
-    LEAST_NOISE,
+    BIAS_PRECISION,
+    PRIOR_COUNT,
     NetworkProblem,
     NetworkSettings,
 )
@@ -23,9 +24,6 @@ from credo.numerics.array import Array
 from credo.numerics.special.bijection import real
 
 __all__ = ["NetworkDensity", "drawn_density", "fixed_density"]
-
-WIDE_PRECISION = 0.01
-"""Prior precision of biases that are flat elsewhere."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +52,7 @@ class NetworkDensity:
         if not np.isfinite(loss):
             return -np.inf, {name: np.zeros_like(value) for name, value in values.items()}
         gradient = -problem.network.pull_back(parameters, seen, slope)
-        shape, precision = 0.5 * problem.prior_count, np.exp(settings.log_precision)
+        shape, precision = 0.5 * PRIOR_COUNT, np.exp(settings.log_precision)
         pull = shape * (1.0 - problem.natural_variance * precision)
         value = -loss - 0.5 * float(z @ z) + problem.log_settings_prior(settings)
         slopes = {
@@ -63,14 +61,15 @@ class NetworkDensity:
         }
         if isinstance(here.outcome, NormalOutcome):
             noise, error = here.outcome.precision, here.outcome.squared_error(seen.outputs)
-            value += float((0.5 * settings.log_noise - 0.5 * LEAST_NOISE * noise).sum())
-            slopes["log_noise"] = 0.5 * (problem.n_rows + 1.0 - noise * (error + LEAST_NOISE))
+            value += problem.log_noise_prior(settings)
+            square = error + problem.least_noise
+            slopes["log_noise"] = 0.5 * (problem.n_rows + 1.0 - noise * square)
         return value, slopes
 
     def scale(self, settings: NetworkSettings) -> Array:
         """Return what standard numbers are multiplied by, shape (..., p)."""
         prior = self.problem.prior(settings)
-        return np.asarray(1.0 / np.sqrt(np.where(prior > 0, prior, WIDE_PRECISION)))
+        return np.asarray(1.0 / np.sqrt(np.where(prior > 0, prior, BIAS_PRECISION)))
 
 
 def drawn_density(
@@ -91,7 +90,7 @@ def fixed_density(
 ) -> LogDensity:
     """Return the density of parameters at known settings, to start from a mode."""
     here, prior = problem.at(settings), problem.prior(settings)
-    prior = np.where(prior > 0, prior, WIDE_PRECISION)
+    prior = np.where(prior > 0, prior, BIAS_PRECISION)
 
     def density(values: Mapping[str, Array]) -> tuple[float, dict[str, Array]]:
         value, gradient = here.value_and_gradient(values["parameters"], prior)

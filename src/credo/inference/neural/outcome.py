@@ -33,10 +33,6 @@ __all__ = [
 WIDEST_LOG_VARIANCE = 30.0
 """Log variances of standardized outcomes beyond this are cut off."""
 
-
-SURE_COUNT = 20.0
-"""Weights that the prior of a precision counts as much as, for numbers."""
-
 LEAST_VARIANCE = 1e-12
 """What is added to variances of scores, so that they have a root."""
 
@@ -60,11 +56,6 @@ class Outcome(Protocol):
     @property
     def output_group(self) -> NDArray[np.intp]:
         """Which outputs share a precision of their weights, counted from 0."""
-        ...
-
-    @property
-    def prior_count(self) -> float:
-        """Weights that the prior of a precision counts as much as."""
         ...
 
     @property
@@ -120,11 +111,6 @@ class NormalOutcome:
     def output_group(self) -> NDArray[np.intp]:
         """All outputs alike."""
         return np.zeros(self.n_outputs, dtype=np.intp)
-
-    @property
-    def prior_count(self) -> float:
-        """So many that a network is never sure outside of what it has seen."""
-        return SURE_COUNT
 
     @property
     def start(self) -> Array:
@@ -188,11 +174,6 @@ class VaryingNormalOutcome:
     def output_group(self) -> NDArray[np.intp]:
         """Means, and logs of variances."""
         return np.repeat(np.arange(2), self.y.shape[1])
-
-    @property
-    def prior_count(self) -> float:
-        """As of constant noise."""
-        return SURE_COUNT
 
     @property
     def start(self) -> Array:
@@ -282,11 +263,6 @@ class ClassOutcome:
     def output_group(self) -> NDArray[np.intp]:
         """All outputs alike."""
         return np.zeros(self.n_outputs, dtype=np.intp)
-
-    @property
-    def prior_count(self) -> float:
-        """One: classes say little of how wide scores are."""
-        return 1.0
 
     @property
     def start(self) -> Array:

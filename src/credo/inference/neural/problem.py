@@ -4,10 +4,12 @@
 
 Weights of one layer share a precision, which is learned; outputs of two kinds, means and logs
 of variances, have one each. ``v_l`` is the variance by which units neither saturate nor vanish,
-and functions are wide beside the outcomes; it counts as much as ``c`` weights. Biases are not
-shrunk: those of outputs have a flat prior, and those of hidden units one so wide that it only
-says in which region they are. The precision of constant noise has the prior
-``Gamma(1 / 2, least / 2)``, of one more residual that is small.
+and functions are wide beside the outcomes; it counts as much as ``c = 3`` weights, which is
+little beside those of a layer. Biases are not decayed: those of outputs have a flat prior, and
+those of hidden units one ten times as wide as the inputs, beyond which no unit turns within
+reach of the rows. It cannot be flat, since the likelihood does not see the bias of a unit that
+is constant, and nothing would be left to normalize. The precision of constant noise has the
+prior ``Gamma(1 / 2, least / 2)``, of one more residual that is small.
 """
 
 from __future__ import annotations
@@ -27,15 +29,24 @@ from credo.numerics.form import Form
 from credo.numerics.layers.layered_network import LayeredNetwork
 from credo.numerics.linear.linear_algebra import LOG_TWO_PI
 
-__all__ = ["LEAST_NOISE", "NetworkProblem", "NetworkSettings"]
+__all__ = [
+    "BIAS_PRECISION",
+    "LEAST_NOISE",
+    "PRIOR_COUNT",
+    "NetworkProblem",
+    "NetworkSettings",
+]
 
 BIAS, FLAT = -1, -2
 
-BIAS_PRECISION = 1.0
+BIAS_PRECISION = 0.01
 """Prior precision of biases of hidden units, of inputs with a standard deviation of one."""
 
+PRIOR_COUNT = 3.0
+"""Weights that the prior of a precision counts as much as."""
+
 LEAST_NOISE = 1e-4
-"""Square of the residual that the prior of the noise counts, of outcomes of variance one."""
+"""Square of a residual that is small for outcomes of variance one."""
 
 WIDE = 25.0
 """Variance of the function before the data, over that of the outcomes, to start from."""
@@ -72,12 +83,15 @@ class NetworkProblem:
         Outcomes and weights of the rows.
     first
         Layer from which on parameters are unknown; those before stay as they are.
+    least_noise
+        Square of the residual that the prior of constant noise counts.
     """
 
     network: LayeredNetwork
     x: Array
     outcome: Outcome
     first: int = 0
+    least_noise: float = LEAST_NOISE
 
     @cached_property
     def group(self) -> NDArray[np.intp]:
@@ -109,11 +123,6 @@ class NetworkProblem:
         own = self.group[self.network.ends[self.first] :]
         found = np.bincount(own[own >= 0], minlength=len(self.natural_variance))
         return found.astype(np.float64)
-
-    @property
-    def prior_count(self) -> float:
-        """Weights that the prior of a precision counts as much as; one if there are few."""
-        return self.outcome.prior_count if self.network.n_layers > 1 else 1.0
 
     @property
     def has_noise(self) -> bool:
@@ -195,7 +204,12 @@ class NetworkProblem:
     def log_settings_prior(self, settings: NetworkSettings) -> float:
         """Return the log density of the logs of the precisions under their prior."""
         used = self.count > 0
-        shape, logs = 0.5 * self.prior_count, settings.log_precision[used]
+        shape, logs = 0.5 * PRIOR_COUNT, settings.log_precision[used]
         rate = shape * self.natural_variance[used]
         each = shape * (np.log(rate) + logs) - special.gammaln(shape) - rate * np.exp(logs)
         return float(each.sum())
+
+    def log_noise_prior(self, settings: NetworkSettings) -> float:
+        """Return the log of what one more residual that is small says of the noise."""
+        logs = settings.log_noise
+        return 0.5 * float((logs - self.least_noise * np.exp(logs)).sum())

@@ -33,12 +33,13 @@ from credo.inference.neural.belief import NetworkBelief
 from credo.inference.neural.curvature import (
     CURVATURES,
     Curvature,
+    FullPrecision,
     Precision,
     weighted_jacobians,
 )
-from credo.inference.neural.outcome import NormalOutcome
+from credo.inference.neural.outcome import ClassOutcome, NormalOutcome, Outcome
 from credo.inference.neural.problem import (
-    LEAST_NOISE,
+    PRIOR_COUNT,
     NetworkProblem,
     NetworkSettings,
 )
@@ -46,7 +47,7 @@ from credo.numerics.array import Array
 from credo.numerics.example import Example
 from credo.numerics.form import Form
 from credo.numerics.layers.layered_network import LayeredNetwork
-from credo.numerics.linear.linear_algebra import LOG_TWO_PI, solve_lower
+from credo.numerics.linear.linear_algebra import LOG_TWO_PI, dtrsv
 from credo.numerics.optimize.difference import separate
 from credo.numerics.optimize.minimum import Termination, early_stop
 from credo.numerics.optimize.quasi_newton import lbfgs
@@ -59,14 +60,32 @@ ACCOUNT = Account("Laplace approximation of a network", False, float("nan"), "un
 
 FIRST_STEPS = 60
 LATER_STEPS = 15
-LAST_STEPS = 50
+LAST_STEPS, LAST_ROUNDS, NEAR_MODE = 30, 6, 0.1
 MANY_ROWS = 20_000
 """Rows beyond which weights are first trained by batches."""
 
 HELD_OUT, MOST_PASSES, PATIENCE = 10, 30, 3
-MOST_FAILURES = 1
-DIFFERENCE = 1e-2
+VALUE_CHANGE = 1e-6
+"""Change of the loss in one step of L-BFGS, as a share of it, below which it has settled."""
+
+MOST_FAILURES = 2
+SHORTENED = 0.3
+"""Share of a step of the precisions that is tried next if the evidence falls."""
+
+DIFFERENCE = 1e-3
 """Change of the log of a precision by which the move of the mode is judged."""
+
+SPREADS = 2.0 ** np.arange(-12.0, 1.0)
+"""Multiples of the covariance of scores of classes that are tried."""
+
+MOST_LEFT_OUT = 2_000
+"""Rows that are left out in turn."""
+
+SUREST_SHARE = 0.99
+"""Most that one row is taken to tell of its own scores."""
+
+MOST_DRIFTING = 5_000
+"""Rows by which the change of the curvature with the mode is judged."""
 
 LEAST_SHARE = 0.1
 LARGEST_CHANGE = 2.0
@@ -86,7 +105,8 @@ class NetworkState:
     parameters, settings
         The mode (p,), and the settings that it is the mode for.
     log_evidence
-        Of Laplace's method there; minus infinity before the first step.
+        Of Laplace's method there, with the priors of the settings; minus infinity before the
+        first step.
     wanted
         Settings to try next.
     guide
@@ -182,8 +202,14 @@ class NetworkLaplace:
         curvature = self._curvature(here, parameters, here.first)
         precision = curvature.precision(here.free_prior(state.wanted))
         log_evidence = laplace_evidence(here, parameters, state.wanted, precision)
+        log_evidence += here.log_settings_prior(state.wanted) + here.log_noise_prior(
+            state.wanted
+        )
         if log_evidence < state.log_evidence:
-            nearer = state.settings.toward(state.wanted, 0.5)
+            # Noise is sure to go the right way, precisions may go too far.
+            share = SHORTENED if state.n_failed < MOST_FAILURES - 1 else 0.0
+            nearer = state.settings.toward(state.wanted, share)
+            nearer = replace(nearer, log_noise=state.wanted.log_noise)
             failed = replace(state, wanted=nearer, n_failed=state.n_failed + 1)
             change = 0.0 if failed.n_failed > MOST_FAILURES else 1.0
             return failed, Move(state.log_evidence, change)
@@ -198,8 +224,7 @@ class NetworkLaplace:
     def posterior(self, problem: NetworkProblem, state: NetworkState) -> Inference:
         """Return the Gaussian at the mode, and the log evidence of Laplace's method."""
         here, network = problem.at(state.settings), problem.network
-        state = replace(state, wanted=state.settings)
-        parameters = minimized(here, state, LAST_STEPS)
+        parameters = self._mode(here, replace(state, wanted=state.settings))
         first = network.n_layers - 1 if self.layers == "last" else here.first
         whole = replace(here, first=first)
         curvature = self._curvature(here, parameters, first)
@@ -208,7 +233,24 @@ class NetworkLaplace:
         log_evidence += log_settings_volume(whole, parameters, state.settings, precision)
         freedom = noise_freedom(whole, parameters, state.settings, precision)
         belief = NetworkBelief(network, parameters, precision, first, state.settings, freedom)
+        if isinstance(problem.outcome, ClassOutcome) and network.n_layers > 1:
+            spread = spread_of_scores(problem, belief)
+            belief = replace(belief, precision=precision.scaled(1.0 / spread))
         return Inference(belief, log_evidence, "laplace", account=ACCOUNT)
+
+    def _mode(self, problem: NetworkProblem, state: NetworkState) -> Array:
+        """Return the mode for the settings, to a tenth of a nat by its slope and curvature."""
+        prior, begin = problem.prior(state.wanted), problem.network.ends[problem.first]
+        for _ in range(LAST_ROUNDS):
+            parameters = minimized(problem, state, LAST_STEPS)
+            slope = problem.value_and_gradient(parameters, prior)[1][begin:]
+            precision = self._curvature(problem, parameters, problem.first).precision(
+                prior[begin:]
+            )
+            if slope @ precision.solve(slope) < 2.0 * NEAR_MODE:
+                break
+            state = replace(state, parameters=parameters, guide=precision.guide())
+        return parameters
 
     def _curvature(self, problem: NetworkProblem, parameters: Array, first: int) -> Curvature:
         kind = self.curvature
@@ -247,7 +289,11 @@ def by_batches(
     epochs = islice(adam_epochs(gradient, start, len(kept), rng), MOST_PASSES)
     with np.errstate(over="ignore", invalid="ignore"):
         found = early_stop(epochs, error, PATIENCE)
-    _require_finite(float(found.errors.min()))
+    is_bad = ~np.isfinite(found.errors)
+    if is_bad.any():
+        _require_finite(
+            float(found.errors[is_bad][0]), f"in pass {is_bad.argmax() + 1} of Adam over rows"
+        )
     return found.best
 
 
@@ -268,11 +314,11 @@ def minimized(problem: NetworkProblem, state: NetworkState, max_steps: int) -> A
         return value, to_slope(gradient[begin:])
 
     value, gradient = separate(value_and_gradient)
-    rules = Termination(max_steps, value_change=1e-8, gradient_norm=1e-6)
+    rules = Termination(max_steps, value_change=VALUE_CHANGE, gradient_norm=1e-6)
     origin = np.zeros(len(start) - begin)
-    _require_finite(float(value(origin)))
+    _require_finite(float(value(origin)), "at the first step of L-BFGS")
     found = lbfgs(value, gradient, origin, termination=rules)
-    _require_finite(found.value)
+    _require_finite(found.value, f"at step {found.n_steps} of L-BFGS")
     return whole(found.x)
 
 
@@ -280,17 +326,17 @@ def _coordinates(guide: Array) -> tuple[Callable[[Array], Array], Callable[[Arra
     """Return the maps from coordinates of unit curvature to parameters, and of slopes back."""
     if guide.ndim == 2:
         return (
-            lambda u: solve_lower(guide, u[:, None], transposed=True)[:, 0],
-            lambda g: solve_lower(guide, g[:, None])[:, 0],
+            lambda u: dtrsv(guide, u, trans_a=True),
+            lambda g: dtrsv(guide, g),
         )
     scale = 1.0 / np.sqrt(guide)
     return (lambda u: scale * u), (lambda g: scale * g)
 
 
-def _require_finite(value: float) -> None:
+def _require_finite(value: float, place: str) -> None:
     if not np.isfinite(value):
         raise DivergedNetwork(
-            f"the loss of the network must stay finite; found {value:g}. "
+            f"the loss of the network must stay finite; found {value:g} {place}. "
             "Try fewer units or layers, activation='tanh', which is bounded, or another "
             "random_state."
         )
@@ -308,16 +354,15 @@ def learned_settings(
     gamma = determined(problem, settings, precision)
     drift = mode_drift(problem, parameters, settings, curvature, precision)
     squares = problem.by_group(parameters[network.ends[problem.first] :] ** 2)
-    prior_count = problem.prior_count
-    counted = gamma + prior_count
+    counted = gamma + PRIOR_COUNT
     counted = np.maximum(counted + drift, LEAST_SHARE * counted)
-    wanted = np.log(counted / (squares + prior_count * problem.natural_variance))
+    wanted = np.log(counted / (squares + PRIOR_COUNT * problem.natural_variance))
     log_precision = _moved(settings.log_precision, wanted)
     log_noise = settings.log_noise
     if isinstance(problem.outcome, NormalOutcome):
         error = problem.outcome.squared_error(network.outputs(parameters, problem.x))
         freedom = noise_freedom(problem, parameters, settings, precision)
-        log_noise = _moved(log_noise, np.log(freedom / (error + LEAST_NOISE)))
+        log_noise = _moved(log_noise, np.log(freedom / (error + problem.least_noise)))
     return NetworkSettings(log_precision, log_noise)
 
 
@@ -346,14 +391,25 @@ def mode_drift(
     found = np.zeros(n)
     if problem.is_linear:
         return found
-    group = problem.group[begin:]
+    group, moved = problem.group[begin:], np.tile(parameters, (n, 1))
     for g in range(n):
         pull = np.where(group == g, prior * parameters[begin:], 0.0)
-        moved = parameters.copy()
-        moved[begin:] -= DIFFERENCE * precision.solve(pull)
-        there = type(curvature).of(network, moved, problem.x, problem.outcome, problem.first)
-        rise = there.precision(prior).log_det() - precision.log_det()
-        found[g] = -rise / DIFFERENCE
+        moved[g, begin:] -= DIFFERENCE * precision.solve(pull)
+    if isinstance(precision, FullPrecision):
+        some = slice(None, None, -(-len(problem.x) // MOST_DRIFTING))
+        part = problem.outcome.taken(some)
+        rows = (problem.x[some], part, problem.first)
+        blocks = [weighted_jacobians(network, w, *rows) for w in (parameters, *moved)]
+        for own, *others in zip(*blocks, strict=True):
+            found -= precision.log_det_slopes(own, [other - own for other in others])
+        return np.asarray(found * (problem.n_rows / (DIFFERENCE * part.weight.sum())))
+    for g in range(n):
+        there = (
+            type(curvature)
+            .of(network, moved[g], problem.x, problem.outcome, problem.first)
+            .precision(prior)
+        )
+        found[g] = (precision.log_det() - there.log_det()) / DIFFERENCE
     return found
 
 
@@ -383,6 +439,43 @@ def noise_freedom(
     return np.asarray(np.maximum(problem.n_rows - gamma, 0.0) + 1.0)
 
 
+def spread_of_scores(problem: NetworkProblem, belief: NetworkBelief) -> float:
+    """Return by what a covariance is multiplied to predict rows left out about best.
+
+    The curvature at the mode is nearly zero at rows whose class is as good as certain there,
+    though weights by which they change sides are ruled out: the Gaussian there is too wide, and
+    averages over it are no better than a guess. Scores without a row are about
+    ``m + V (I - H V)^-1 slope`` from their mean, covariance ``V``, and slope and curvature
+    ``H`` of its loss, which takes no training.
+    """
+    chosen = np.linspace(0, len(problem.x) - 1, min(len(problem.x), MOST_LEFT_OUT))
+    rows = np.unique(chosen.astype(np.intp))
+    outcome = problem.outcome.taken(rows)
+    mean, covariance = without_own_row(outcome, *belief.moments(problem.x[rows]))
+    noise = belief.settings.log_noise
+    scores = np.stack(
+        [outcome.log_prob(mean, spread * covariance, noise) for spread in SPREADS]
+    )
+    lost = scores[int((scores @ outcome.weight).argmax())] - scores
+    total, squares = lost @ outcome.weight, lost**2 @ outcome.weight
+    # The least doubt that is within one standard error of the best.
+    return float(SPREADS[int((total <= np.sqrt(squares)).argmax())])
+
+
+def without_own_row(outcome: Outcome, mean: Array, covariance: Array) -> tuple[Array, Array]:
+    """Return mean (n, k) and covariance (n, k, k) of outputs, each without its own row."""
+    # Of rows that are alike, one is left out.
+    share = 1.0 / np.maximum(outcome.weight, 1.0)
+    slope = outcome.loss(mean)[1] * share[:, None]
+    root = outcome.root(mean) * np.sqrt(share)[:, None, None]
+    cross = root @ covariance
+    told, axes = np.linalg.eigh(cross @ root.transpose(0, 2, 1))
+    across = axes.transpose(0, 2, 1) @ cross
+    across /= np.sqrt(1.0 - np.clip(told, 0.0, SUREST_SHARE))[:, :, None]
+    wide = covariance + across.transpose(0, 2, 1) @ across
+    return mean + np.einsum("nij,nj->ni", wide, slope), wide
+
+
 def log_settings_volume(
     problem: NetworkProblem, parameters: Array, settings: NetworkSettings, precision: Precision
 ) -> float:
@@ -390,7 +483,7 @@ def log_settings_volume(
 
     Priors of the precisions are part of it; that of the log noise is flat with density one.
     """
-    half = 0.5 * (determined(problem, settings, precision) + problem.prior_count)
+    half = 0.5 * (determined(problem, settings, precision) + PRIOR_COUNT)
     total = problem.log_settings_prior(settings)
     freedom = 0.5 * noise_freedom(problem, parameters, settings, precision)
     for curvature in (half[problem.count > 0], freedom):

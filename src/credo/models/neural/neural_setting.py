@@ -8,6 +8,7 @@ from numbers import Integral
 from typing import Annotated, Any, NamedTuple, Self
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from credo.inference.density.trajectory import NoUTurnSampling
@@ -29,6 +30,7 @@ from credo.numerics.array import Array, is_constant, merged_rows
 from credo.numerics.form import Form
 from credo.numerics.layers.activation import activation_named
 from credo.numerics.layers.layered_network import LayeredNetwork
+from credo.numerics.parallel.threads import threads_for
 from credo.numerics.quotation import quote
 
 __all__ = [
@@ -141,7 +143,12 @@ def learned_network(
     network = LayeredNetwork(sizes, activation)
     first = 0 if network.unit.has_slope else network.n_layers - 1
     problem = NetworkProblem(network, x, outcome, first)
-    name, rng = inference_name(inference, ENGINES), generator(random_state)
+    with threads_for(float(len(x)) * network.n_parameters**2):
+        return _learned(problem, inference, generator(random_state))
+
+
+def _learned(problem: NetworkProblem, inference: Any, rng: Generator) -> Learned:
+    name = inference_name(inference, ENGINES)
     given = None if isinstance(inference, str) else inference
     if name == "ensemble":
         return Learned(*(given or NetworkEnsemble()).learn(problem, rng))

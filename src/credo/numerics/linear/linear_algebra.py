@@ -33,6 +33,7 @@ __all__ = [
     "dpotrs",
     "dsyrk",
     "dtrsm",
+    "dtrsv",
     "independent_columns",
     "log_gaussian_integral",
     "solve_lower",
@@ -323,6 +324,31 @@ def dtrsm(
         _integer(max(n, 1)),
         _at(found),
         _integer(max(n, 1)),
+    )
+    return found
+
+
+def dtrsv(a: Array, b: Array, trans_a: bool = False) -> Array:
+    """Return ``L^-1 b``, or with ``L'``, of a vector, for the lower triangle L of ``a``.
+
+    Examples
+    --------
+    >>> dtrsv(np.array([[2.0, 0.0], [1.0, 3.0]]), np.array([4.0, 5.0]))
+    array([2., 1.])
+    """
+    _require_square("dtrsv", a, len(b))
+    found, n = _writable(b, False), len(a)
+    is_turned = a.dtype == np.float64 and a.flags.c_contiguous and not a.flags.f_contiguous
+    triangle = a if is_turned else _in_order(a)
+    _blas("dtrsv")(
+        UPPER if is_turned else LOWER,
+        TURNED if trans_a != is_turned else PLAIN,
+        NOT_UNIT,
+        _integer(n),
+        _at(triangle),
+        _integer(max(n, 1)),
+        _at(found),
+        _integer(1),
     )
     return found
 

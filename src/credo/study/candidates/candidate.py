@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from credo.features.basis import Basis, ConcatenatedBasis
 from credo.features.continued import ContinuedBasis
-from credo.study.candidates.slate import PROCESS, RELEVANCE, SUPPORT, VARYING
+from credo.study.candidates.slate import NETWORK, PROCESS, RELEVANCE, SUPPORT, VARYING
 
 __all__ = [
     "BASELINE",
@@ -34,6 +34,7 @@ MEANINGS = MappingProxyType(
         "spline + radial": "the curves of spline, and the bumps of radial",
         SUPPORT: "a smooth surface held by a few rows, judged but never averaged",
         RELEVANCE: "bumps at the few rows that evidence asks for, judged but never averaged",
+        NETWORK: "a sum of a few smooth steps, judged but never averaged",
         PROCESS: "a smooth surface of any shape, a length scale for each column",
     }
 )
@@ -55,6 +56,7 @@ CLASS_MEANINGS = MappingProxyType(
         "boosting": "a vote of many rules with one threshold each",
         SUPPORT: "the widest margin between classes, by a few rows that hold it",
         RELEVANCE: "log odds of bumps at the few rows that evidence asks for",
+        NETWORK: "log odds that are a sum of a few smooth steps",
         PROCESS: "log odds that are a smooth surface of any shape",
     }
 )

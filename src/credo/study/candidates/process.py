@@ -24,7 +24,14 @@ from credo.models.kernel.gaussian_process_regressor import (
     varying_noise_basis,
 )
 from credo.numerics.array import Array
-from credo.study.candidates.slate import PROCESS, RELEVANCE, SUPPORT, VARYING, Slate
+from credo.study.candidates.slate import (
+    NETWORK,
+    PROCESS,
+    RELEVANCE,
+    SUPPORT,
+    VARYING,
+    Slate,
+)
 
 __all__ = [
     "MAX_PROCESS_COLUMNS",
@@ -136,7 +143,7 @@ def affordable(slate: Slate, n_completed: int) -> Slate:
         f"{n_completed:,} completions of rows with gaps are more than the "
         f"{MAX_COMPLETED_ROWS:,} on which it takes seconds"
     )
-    return slate.without([SUPPORT, RELEVANCE, PROCESS], reason)
+    return slate.without([SUPPORT, RELEVANCE, NETWORK, PROCESS], reason)
 
 
 def fitted_process(

@@ -24,6 +24,9 @@ __all__ = [
     "CONSTANT",
     "LINEAR",
     "MAX_COMPARED",
+    "NETWORK",
+    "NETWORK_ROWS",
+    "NETWORK_UNITS",
     "PROCESS",
     "READABLE",
     "RELEVANCE",
@@ -46,8 +49,15 @@ PROCESS = "process"
 RELEVANCE = "relevance vectors"
 SUPPORT = "support vectors"
 
-UNWEIGHED = (SUPPORT, RELEVANCE)
-"""Regressions that are judged, and never averaged: what they say far away is too sure."""
+NETWORK = "neural network"
+
+UNWEIGHED = (SUPPORT, RELEVANCE, NETWORK)
+"""Regressions that are judged, and never averaged: what the first two say far away is too sure,
+and the evidence of the last is that of one of many modes."""
+
+NETWORK_ROWS, NETWORK_UNITS = (60, 1_000), (10,)
+"""Fewest distinct rows, as many as a few weights for each unit; most on which networks of so
+many units take a second."""
 
 RELEVANCE_ROWS = (20, 300)
 """Fewest distinct rows for a choice among them; most on which that takes no second."""
