@@ -37,9 +37,9 @@ from credo.inference import (
     Parameters,
 )
 from credo.inference.density.laplace import LaplaceApproximation
-from credo.inference.neural.density import NetworkDensity, drawn_density
 from credo.inference.neural.outcome import NormalOutcome
 from credo.inference.neural.problem import PRIOR_COUNT, NetworkProblem, NetworkSettings
+from credo.inference.neural.sampling import NetworkDensity, drawn_density
 from credo.numerics.array import Array
 from credo.numerics.layers.layered_network import LayeredNetwork
 from credo.numerics.special.bijection import positive, real

@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 
 from benchmarks.harness import Case, Contender, Goal
 from credo.distributions.normal import Normal
-from credo.models.neural.neural_network_regressor import NeuralNetworkRegressor
+from credo.models.neural.neural_network import NeuralNetworkRegressor
 
 __all__ = ["CASES"]
 

@@ -114,10 +114,10 @@ from credo.models.neighbors.nearest_neighbors import (
 from credo.models.network.bayesian_network import BayesianNetwork as BayesianNetwork
 from credo.models.network.factor_graph import FactorGraph as FactorGraph
 from credo.models.network.markov_random_field import MarkovRandomField as MarkovRandomField
-from credo.models.neural.neural_network_classifier import (
+from credo.models.neural.neural_network import (
     NeuralNetworkClassifier as NeuralNetworkClassifier,
 )
-from credo.models.neural.neural_network_regressor import (
+from credo.models.neural.neural_network import (
     NeuralNetworkRegressor as NeuralNetworkRegressor,
 )
 from credo.models.spins.ising_model import IsingModel as IsingModel

@@ -187,12 +187,12 @@ from credo.inference.margin.support_vectors import SupportSolution as SupportSol
 from credo.inference.margin.support_vectors import support_path as support_path
 from credo.inference.margin.support_vectors import support_vectors as support_vectors
 from credo.inference.neural.belief import NetworkBelief as NetworkBelief
-from credo.inference.neural.ensemble import NetworkEnsemble as NetworkEnsemble
 from credo.inference.neural.outcome import ClassOutcome as ClassOutcome
 from credo.inference.neural.outcome import NormalOutcome as NormalOutcome
 from credo.inference.neural.outcome import VaryingNormalOutcome as VaryingNormalOutcome
 from credo.inference.neural.problem import NetworkProblem as NetworkProblem
 from credo.inference.neural.training import DivergedNetwork as DivergedNetwork
+from credo.inference.neural.training import NetworkEnsemble as NetworkEnsemble
 from credo.inference.neural.training import NetworkLaplace as NetworkLaplace
 from credo.inference.site.expectation_propagation import (
     ExpectationPropagation as ExpectationPropagation,

@@ -47,7 +47,7 @@ from credo.models.linear.logistic_regression import LogisticRegression
 from credo.models.margin.ada_boost import AdaBoost
 from credo.models.margin.support_vector_machine import SupportVectorClassifier
 from credo.models.neighbors.nearest_neighbors import NearestNeighborsClassifier
-from credo.models.neural.neural_network_classifier import NeuralNetworkClassifier
+from credo.models.neural.neural_network import NeuralNetworkClassifier
 from credo.numerics.array import Array
 from credo.numerics.parallel.threads import side_by_side
 from credo.study.candidates.candidate import BASELINE

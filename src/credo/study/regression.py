@@ -46,7 +46,7 @@ from credo.models.kernel.gaussian_process_regressor import GaussianProcessRegres
 from credo.models.kernel.relevance_vector import RelevanceVectorRegressor
 from credo.models.linear.linear_regression import LinearRegression
 from credo.models.margin.support_vector_machine import SupportVectorRegressor
-from credo.models.neural.neural_network_regressor import NeuralNetworkRegressor
+from credo.models.neural.neural_network import NeuralNetworkRegressor
 from credo.numerics.array import Array, has_missing
 from credo.numerics.parallel.threads import side_by_side
 from credo.study.candidates.process import (

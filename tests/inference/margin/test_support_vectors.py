@@ -21,8 +21,8 @@ from credo.inference import (
     support_vectors,
 )
 from credo.inference.margin import support_vectors as module
-from credo.inference.margin.first_steps import first_steps
 from credo.inference.margin.kernel_values import kernel_values, loops
+from credo.inference.margin.support_vectors import first_steps
 from credo.numerics.linear.linear_algebra import NotPositiveDefinite
 from credo.numerics.optimize import QuadraticProgram, maximum_margin_plane
 

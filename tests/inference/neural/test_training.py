@@ -14,8 +14,8 @@ from credo.inference import (
     run,
 )
 from credo.inference.neural.curvature import FullCurvature
-from credo.inference.neural.density import NetworkDensity, drawn_density, fixed_density
 from credo.inference.neural.problem import BIAS_PRECISION, NetworkProblem, NetworkSettings
+from credo.inference.neural.sampling import NetworkDensity, drawn_density, fixed_density
 from credo.inference.neural.training import (
     DivergedNetwork,
     determined,

@@ -101,11 +101,11 @@ from credo.inference.neural.belief import NetworkMixture as NetworkMixture
 from credo.inference.neural.curvature import DiagonalPrecision as DiagonalPrecision
 from credo.inference.neural.curvature import FullPrecision as FullPrecision
 from credo.inference.neural.curvature import KroneckerPrecision as KroneckerPrecision
-from credo.inference.neural.ensemble import NetworkEnsemble as NetworkEnsemble
 from credo.inference.neural.outcome import ClassOutcome as ClassOutcome
 from credo.inference.neural.outcome import NormalOutcome as NormalOutcome
 from credo.inference.neural.outcome import VaryingNormalOutcome as VaryingNormalOutcome
 from credo.inference.neural.problem import NetworkSettings as NetworkSettings
+from credo.inference.neural.training import NetworkEnsemble as NetworkEnsemble
 from credo.inference.neural.training import NetworkState as NetworkState
 from credo.inference.site.expectation_propagation import Sites as Sites
 from credo.inference.site.laplace import DualMode as DualMode
@@ -128,7 +128,7 @@ from credo.models.generative.naive_bayes import CategoryCount as CategoryCount
 from credo.models.generative.naive_bayes import MixedBelief as MixedBelief
 from credo.models.generative.naive_bayes import MixedStatistics as MixedStatistics
 from credo.models.neighbors.nearest_neighbors import Neighborhood as Neighborhood
-from credo.models.neural.neural_setting import Standardized as Standardized
+from credo.models.neural.neural_network import Standardized as Standardized
 from credo.numerics.layers.layered_network import LayeredNetwork as LayeredNetwork
 from credo.numerics.linear.moments import Moments as Moments
 from credo.study.estimator import TableClassifier as TableClassifier

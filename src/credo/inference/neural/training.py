@@ -14,22 +14,25 @@ the mode moving to where the curvature is another one. Steps by which the eviden
 shortened. The curvature is that of Gauss and Newton, which is never negative.
 
 The evidence that is returned has the settings integrated out by Laplace's method as well, which
-in their logs have curvatures of about half of ``gamma`` and of the residuals' freedom.
+in their logs have curvatures of about half of ``gamma`` and of the residuals' freedom. Several
+networks from different first weights are one belief, an ensemble.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
+from scipy import special
 
-from credo.inference.engine.engine import Account, Inference, Move, Settled
-from credo.inference.neural.belief import NetworkBelief
+from credo.inference.engine.engine import Account, Inference, Move, Settled, run
+from credo.inference.engine.stacking import stacking_weights
+from credo.inference.neural.belief import NetworkBelief, NetworkMixture
 from credo.inference.neural.curvature import (
     CURVATURES,
     Curvature,
@@ -48,13 +51,17 @@ from credo.numerics.example import Example
 from credo.numerics.form import Form
 from credo.numerics.layers.layered_network import LayeredNetwork
 from credo.numerics.linear.linear_algebra import LOG_TWO_PI, dtrsv
+from credo.numerics.optimize.descent import adam_epochs
 from credo.numerics.optimize.difference import separate
 from credo.numerics.optimize.minimum import Termination, early_stop
 from credo.numerics.optimize.quasi_newton import lbfgs
-from credo.numerics.optimize.stochastic import adam_epochs
 from credo.numerics.quotation import quote
 
-__all__ = ["DivergedNetwork", "NetworkLaplace", "NetworkState"]
+__all__ = ["DivergedNetwork", "NetworkEnsemble", "NetworkLaplace", "NetworkState"]
+
+WEIGHTINGS = ("equal", "evidence", "stacking")
+HELD_OUT = 5
+"""One row of so many is held out to stack by."""
 
 ACCOUNT = Account("Laplace approximation of a network", False, float("nan"), "unknown")
 
@@ -500,3 +507,63 @@ def laplace_evidence(
     height = -loss - 0.5 * float((problem.free_prior(settings) * own) @ own)
     height += problem.log_prior_constant(settings)
     return height + 0.5 * (len(own) * LOG_TWO_PI - precision.log_det())
+
+
+@dataclass(frozen=True)
+class NetworkEnsemble:
+    """Train networks from several first weights, and mix what they say.
+
+    Attributes
+    ----------
+    n_members
+        Number of networks.
+    weighting
+        "equal"; "evidence" for shares in proportion to the evidence of each mode; "stacking"
+        for those by which networks trained without a fifth of the rows predict these best.
+    member
+        How each is trained.
+    """
+
+    n_members: int = 5
+    weighting: str = "equal"
+    member: NetworkLaplace = field(default_factory=NetworkLaplace)
+
+    def __post_init__(self) -> None:
+        if self.weighting not in WEIGHTINGS or self.n_members < 1:
+            raise ValueError(
+                f"weighting must be one of {WEIGHTINGS}, of at least one member; found "
+                f"{quote(self.weighting)} and {quote(self.n_members)}. Choose from these."
+            )
+
+    def learn(
+        self, problem: NetworkProblem, rng: Generator
+    ) -> tuple[NetworkMixture, Inference]:
+        """Return the mixture of the members, and the answer of the best."""
+        streams = rng.spawn(self.n_members)
+        found = [run(self.member, problem, stream) for stream in streams]
+        evidence = np.array([one.log_evidence for one in found])
+        best = found[int(evidence.argmax())]
+        shares = np.full(self.n_members, 1.0 / self.n_members)
+        if self.weighting == "evidence":
+            shares = special.softmax(evidence)
+        elif self.weighting == "stacking":
+            shares = self._stacked(problem, rng)
+        # Modes found from equal chances count alike in the evidence of all.
+        total = float(special.logsumexp(evidence) - np.log(self.n_members))
+        posterior = NetworkMixture(tuple(one.posterior for one in found), shares)
+        return posterior, replace(best, posterior=None, state=None, log_evidence=total)
+
+    def _stacked(self, problem: NetworkProblem, rng: Generator) -> Array:
+        order = rng.permutation(len(problem.x))
+        n_out = max(1, len(order) // HELD_OUT)
+        out, kept = np.sort(order[:n_out]), np.sort(order[n_out:])
+        part = replace(problem, x=problem.x[kept], outcome=problem.outcome.taken(kept))
+        beliefs: list[NetworkBelief] = [
+            run(self.member, part, stream).posterior for stream in rng.spawn(self.n_members)
+        ]
+        held = problem.outcome.taken(out)
+        scores = [
+            held.log_prob(*belief.moments(problem.x[out]), belief.settings.log_noise)
+            for belief in beliefs
+        ]
+        return np.asarray(stacking_weights(np.stack(scores), weight=held.weight))

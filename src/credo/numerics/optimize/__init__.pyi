@@ -3,6 +3,7 @@ from credo.numerics.optimize.constraint import FreeSimplex as FreeSimplex
 from credo.numerics.optimize.constraint import project_to_simplex as project_to_simplex
 from credo.numerics.optimize.coordinate import coordinate_descent as coordinate_descent
 from credo.numerics.optimize.descent import Root as Root
+from credo.numerics.optimize.descent import adam_epochs as adam_epochs
 from credo.numerics.optimize.descent import bracketed_root as bracketed_root
 from credo.numerics.optimize.descent import gradient_descent as gradient_descent
 from credo.numerics.optimize.descent import newton as newton
@@ -45,5 +46,4 @@ from credo.numerics.optimize.quadratic_program import (
 )
 from credo.numerics.optimize.quasi_newton import bfgs as bfgs
 from credo.numerics.optimize.quasi_newton import lbfgs as lbfgs
-from credo.numerics.optimize.stochastic import adam_epochs as adam_epochs
 from credo.numerics.status import Status as Status
