@@ -639,7 +639,7 @@ def _fitted(candidate: Any, rows: _TrainingRows, kept: NDArray[np.bool_]) -> Any
 
 def _log_evidence(model: Any, otherwise: float = np.nan) -> float:
     """Return the evidence of a model that may count in an average."""
-    if isinstance(model, RelevanceVectorRegressor):
+    if isinstance(model, RelevanceVectorRegressor | NeuralNetworkRegressor):
         return otherwise
     return float(getattr(model, "log_evidence_", otherwise))
 

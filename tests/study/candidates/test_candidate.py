@@ -4,6 +4,7 @@ from credo import features
 from credo.models import (
     GaussianProcessRegressor,
     LinearRegression,
+    NeuralNetworkRegressor,
     RelevanceVectorRegressor,
     SupportVectorRegressor,
 )
@@ -15,6 +16,7 @@ NAMES["LinearRegression"] = LinearRegression
 NAMES["GaussianProcessRegressor"] = GaussianProcessRegressor
 NAMES["SupportVectorRegressor"] = SupportVectorRegressor
 NAMES["RelevanceVectorRegressor"] = RelevanceVectorRegressor
+NAMES["NeuralNetworkRegressor"] = NeuralNetworkRegressor
 X = np.random.default_rng(0).normal(size=(300, 3))
 SLATE = regression_slate(X, y=7.0 * X[:, 0]).candidates
 

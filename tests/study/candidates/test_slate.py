@@ -26,6 +26,7 @@ def test_many_rows_and_few_columns_meet_every_candidate():
         "radial",
         "spline + quadratic",
         "spline + radial",
+        "neural network",
         "process",
     ]
     assert [note.split(" were")[0] for note in slate.notes] == ["relevance vectors"]

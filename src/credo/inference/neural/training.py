@@ -476,9 +476,9 @@ def without_own_row(outcome: Outcome, mean: Array, covariance: Array) -> tuple[A
     slope = outcome.loss(mean)[1] * share[:, None]
     root = outcome.root(mean) * np.sqrt(share)[:, None, None]
     cross = root @ covariance
-    told, axes = np.linalg.eigh(cross @ root.transpose(0, 2, 1))
+    shares, axes = np.linalg.eigh(cross @ root.transpose(0, 2, 1))
     across = axes.transpose(0, 2, 1) @ cross
-    across /= np.sqrt(1.0 - np.clip(told, 0.0, SUREST_SHARE))[:, :, None]
+    across /= np.sqrt(1.0 - np.clip(shares, 0.0, SUREST_SHARE))[:, :, None]
     wide = covariance + across.transpose(0, 2, 1) @ across
     return mean + np.einsum("nij,nj->ni", wide, slope), wide
 
