@@ -196,7 +196,7 @@ class GaussianValues:
     def _n_columns(self, n_rows: int) -> int:
         """Return how many columns a product with some rows has that begins at once."""
         n_columns = int(QUICK_PRODUCT / (n_rows * (self.known.shape[1] + 2)))
-        return int(np.clip(n_columns, 2 * BLOCK, MOST_COLUMNS)) // BLOCK * BLOCK
+        return min(max(n_columns, 2 * BLOCK), MOST_COLUMNS) // BLOCK * BLOCK
 
     def among(self, places: Places, out: NDArray[np.float32]) -> None:
         """Write the matrix between a few rows in float32; what is beyond them stays finite."""
