@@ -28,6 +28,10 @@ from credo.models.kernel.relevance_vector import (
 from credo.models.kernel.relevance_vector import (
     RelevanceVectorRegressor as RelevanceVectorRegressor,
 )
+from credo.models.latent.factor_analysis import FactorAnalysis as FactorAnalysis
+from credo.models.latent.factor_analysis import ProbabilisticPCA as ProbabilisticPCA
+from credo.models.latent.pca import PCA as PCA
+from credo.models.latent.pca import Whiten as Whiten
 from credo.models.linear.basis_transformer import BasisTransformer as BasisTransformer
 from credo.models.linear.least_squares_classifier import (
     LeastSquaresClassifier as LeastSquaresClassifier,

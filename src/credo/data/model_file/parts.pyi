@@ -80,6 +80,7 @@ from credo.inference.kernel.process import ProcessData as ProcessData
 from credo.inference.kernel.series import SeriesProcess as SeriesProcess
 from credo.inference.kernel.sparse import SparseProcess as SparseProcess
 from credo.inference.latent.expectation_maximization import LatentState as LatentState
+from credo.inference.latent.factor_analysis import FactorModel as FactorModel
 from credo.inference.latent.latent_class import IncompleteRows as IncompleteRows
 from credo.inference.latent.student_t import WeightedMoments as WeightedMoments
 from credo.inference.linear.automatic_relevance import Relevances as Relevances
@@ -131,6 +132,7 @@ from credo.models.neighbors.nearest_neighbors import Neighborhood as Neighborhoo
 from credo.models.neural.neural_network import Standardized as Standardized
 from credo.numerics.layers.layered_network import LayeredNetwork as LayeredNetwork
 from credo.numerics.linear.moments import Moments as Moments
+from credo.numerics.linear.principal_axes import PrincipalAxes as PrincipalAxes
 from credo.study.estimator import TableClassifier as TableClassifier
 from credo.study.estimator import TableRegressor as TableRegressor
 from credo.study.result.table_model import CandidateScore as CandidateScore

@@ -1,0 +1,286 @@
+"""Factor analysis and probabilistic PCA: few hidden numbers behind the columns of a row.
+
+A row is ``y = W x + b + noise`` with ``x ~ N(0, I)`` of few dimensions and independent noise of
+variance ``noise_j`` in column j; so ``y ~ N(b, W W' + diag(noise))``. Probabilistic PCA has one
+variance for all columns. Of complete rows its likelihood is largest in closed form
+[tipping1999]_, with ``v`` for the falling variances along principal axes ``V``:
+
+    ``noise = mean of v_j beyond c``,  ``W = V_c (diag(v_c) - noise)^1/2``.
+
+Otherwise expectation maximization goes on from there. With the columns ``o`` that a row has,
+
+* hidden numbers: ``x | y_o ~ N(C W_o' noise_o^-1 (y_o - b_o), C)``,
+  ``C^-1 = I + W_o' diag(noise_o)^-1 W_o``;
+* learning: each column is regressed on ``(x, 1)``, by the rows that have it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from credo.distributions.multivariate_normal import MultivariateNormal
+from credo.inference.engine.problem import Expectation
+from credo.numerics.array import Array
+from credo.numerics.form import SMALLEST, Form
+from credo.numerics.linear.linear_algebra import LOG_TWO_PI, cholesky
+from credo.numerics.linear.moments import Moments
+from credo.numerics.linear.principal_axes import PrincipalAxes
+from credo.numerics.missing import missing_patterns
+
+__all__ = ["FactorModel", "FactorProblem", "log_evidence_of_dimensions"]
+
+Indices = NDArray[np.intp]
+
+LEAST_NOISE = 1e-9
+"""Share of a column's variance that its noise is at least: a factor may copy a column."""
+
+
+@dataclass(frozen=True, eq=False)
+class FactorModel:
+    """Rows made of few hidden numbers and noise.
+
+    Attributes
+    ----------
+    center
+        Mean of the rows, shape (d,).
+    loading
+        How columns follow the hidden numbers, shape (d, c).
+    noise
+        Variance of the noise of each column, shape (d,).
+    """
+
+    center: Annotated[Array, Form("d")]
+    loading: Annotated[Array, Form("d c")]
+    noise: Annotated[Array, Form("d", SMALLEST)]
+
+    @classmethod
+    def probabilistic_pca(cls, axes: PrincipalAxes, n_hidden: int) -> FactorModel:
+        """Return the model of largest likelihood with one noise variance, from all axes."""
+        d = len(axes.center)
+        kept = axes.first(n_hidden)
+        least = LEAST_NOISE * max(axes.total / d, SMALLEST / LEAST_NOISE)
+        noise = max(kept.lost / (d - n_hidden), least)
+        length = np.sqrt(np.maximum(kept.variance - noise, 0.0))
+        return cls(axes.center, kept.axes.T * length, np.full(d, noise))
+
+    @property
+    def n_hidden(self) -> int:
+        """Number of hidden numbers."""
+        return int(self.loading.shape[1])
+
+    @property
+    def density(self) -> MultivariateNormal:
+        """The distribution of a whole row."""
+        return MultivariateNormal.from_low_rank(self.center, self.loading, self.noise)
+
+    def log_prob(self, y: Array) -> Array:
+        """Return the log density of what rows (n, d) have, shape (n,)."""
+        found = np.zeros(len(y))
+        for part in self.parts(y):
+            found[part.rows] = part.log_prob
+        return found
+
+    def hidden(self, y: Array) -> MultivariateNormal:
+        """Return the hidden numbers of each row (n, d), given what it has."""
+        c = self.n_hidden
+        mean, covariance = np.zeros((len(y), c)), np.zeros((len(y), c, c))
+        for part in self.parts(y):
+            mean[part.rows], covariance[part.rows] = part.mean, part.covariance
+        return MultivariateNormal(mean, covariance)
+
+    def restored(self, hidden: Array) -> Array:
+        """Return the rows (n, d) expected at hidden numbers (n, c)."""
+        return np.asarray(hidden @ self.loading.T + self.center)
+
+    def parts(self, y: Array) -> Iterator[HiddenPart]:
+        """Yield the hidden numbers of the rows that miss the same columns.
+
+        With ``m`` for their mean, ``(y - b)' S^-1 (y - b)`` is the squared noise that is left
+        at ``m``, over its variance, and ``m' m``; nothing cancels however small the noise is.
+        """
+        for columns, rows in missing_patterns(y):
+            loading, noise = self.loading[columns], self.noise[columns]
+            scaled = loading / noise[:, None]
+            factor = cholesky(np.eye(self.n_hidden) + loading.T @ scaled)
+            covariance = factor.inverse()
+            away = y[np.ix_(rows, columns)] - self.center[columns]
+            mean = away @ scaled @ covariance
+            away -= mean @ loading.T
+            distance = np.square(away) @ (1.0 / noise) + np.square(mean).sum(axis=1)
+            log_det = float(factor.log_det()) + float(np.log(noise).sum())
+            log_prob = -0.5 * (distance + log_det + len(columns) * LOG_TWO_PI)
+            yield HiddenPart(columns, rows, mean, covariance, log_prob)
+
+
+@dataclass(frozen=True, eq=False)
+class HiddenPart:
+    """Rows that have the same columns, and the normal of their hidden numbers.
+
+    Attributes
+    ----------
+    columns, rows
+        Which columns these rows have, and which rows they are.
+    mean, covariance
+        Shapes (n, c) and (c, c).
+    log_prob
+        Log density of what each row has, shape (n,).
+    """
+
+    columns: Indices
+    rows: Indices
+    mean: Array
+    covariance: Array
+    log_prob: Array
+
+
+@dataclass(frozen=True, eq=False)
+class FactorStatistics:
+    """What each column's regression on the hidden numbers and a constant needs.
+
+    Attributes
+    ----------
+    square
+        Expected ``(x, 1) (x, 1)'`` over the rows that have the column, shape (d, c + 1, c + 1).
+    cross
+        Expected ``y_j (x, 1)``, shape (d, c + 1).
+    total
+        Sum of ``y_j^2``, shape (d,).
+    """
+
+    square: Array
+    cross: Array
+    total: Array
+
+
+@dataclass(frozen=True, eq=False)
+class FactorProblem:
+    """Rows with gaps whose columns follow few hidden numbers, for expectation maximization.
+
+    Attributes
+    ----------
+    y
+        Rows, shape (n, d); NaN is missing. Every column has a value somewhere.
+    weight
+        Of each row, shape (n,).
+    n_hidden
+        Number of hidden numbers, less than d.
+    is_isotropic
+        Whether all columns have noise of one variance: probabilistic PCA.
+    """
+
+    y: Array
+    weight: Array
+    n_hidden: int
+    is_isotropic: bool
+
+    evidence_method = "none"
+
+    @property
+    def size(self) -> float:
+        """Total weight of the rows."""
+        return float(self.weight.sum())
+
+    @cached_property
+    def _unit(self) -> tuple[Array, Array]:
+        """Mean and variance of what each column has."""
+        has = ~np.isnan(self.y)
+        count = self.weight @ has
+        mean = self.weight @ np.where(has, self.y, 0.0) / count
+        variance = self.weight @ np.where(has, self.y - mean, 0.0) ** 2 / count
+        return mean, variance
+
+    def start(self) -> FactorModel:
+        """Return probabilistic PCA of the rows with gaps at the mean of their column."""
+        mean, variance = self._unit
+        filled = np.where(np.isnan(self.y), mean, self.y)
+        axes = PrincipalAxes.of_moments(Moments.of([filled], self.weight))
+        found = FactorModel.probabilistic_pca(axes, self.n_hidden)
+        if self.is_isotropic:
+            return found
+        rest = np.maximum(variance - (found.loading**2).sum(axis=1), 0.1 * variance)
+        return FactorModel(mean, found.loading, np.maximum(rest, self._least))
+
+    def expect(self, belief: FactorModel) -> Expectation:
+        """Return expected statistics of rows and hidden numbers, and the log likelihood."""
+        d, c = belief.loading.shape
+        square, cross = np.zeros((d, c + 1, c + 1)), np.zeros((d, c + 1))
+        mean, log_likelihood = self._unit[0], 0.0
+        for part in belief.parts(self.y):
+            weight = self.weight[part.rows]
+            log_likelihood += float(weight @ part.log_prob)
+            hidden = np.column_stack([part.mean, np.ones(len(part.rows))])
+            weighted = hidden * weight[:, None]
+            own = hidden.T @ weighted
+            own[:c, :c] += weight.sum() * part.covariance
+            square[part.columns] += own
+            away = self.y[np.ix_(part.rows, part.columns)] - mean[part.columns]
+            cross[part.columns] += away.T @ weighted
+        total = self.weight @ np.where(np.isnan(self.y), 0.0, self.y - mean) ** 2
+        return Expectation(FactorStatistics(square, cross, total), log_likelihood)
+
+    def update(self, statistics: FactorStatistics) -> FactorModel:
+        """Return the regression of each column on the hidden numbers."""
+        found = np.linalg.solve(statistics.square, statistics.cross[..., None])[..., 0]
+        count = statistics.square[:, -1, -1]
+        left = statistics.total - (found * statistics.cross).sum(axis=1)
+        shared = np.full_like(left, left.sum() / count.sum())
+        noise = shared if self.is_isotropic else left / count
+        center = self._unit[0] + found[:, -1]
+        return FactorModel(center, found[:, :-1], np.maximum(noise, self._least))
+
+    def penalty(self, belief: FactorModel) -> float:
+        """Return zero: there is no prior."""
+        return 0.0
+
+    @property
+    def _least(self) -> Array:
+        variance = self._unit[1]
+        usual = variance.mean() if self.is_isotropic else variance
+        return np.maximum(LEAST_NOISE * usual, SMALLEST) + np.zeros_like(variance)
+
+
+def log_evidence_of_dimensions(variance: Array, n_rows: float) -> Array:
+    """Return the log evidence of rows with 0, 1, ... d - 1 hidden numbers, by Laplace's method.
+
+    Minka's approximation [minka2001]_, with the axes uniform over rotations. With
+    ``m = d k - k (k + 1) / 2`` free angles, ``v`` for the variances, and ``w`` for the same
+    with those beyond k at their mean,
+
+        ``log p(axes) - N/2 (sum of log w) + (m + k)/2 log 2 pi - 1/2 log|A| - k/2 log N``,
+        ``log|A| = sum over i <= k < ... < j of log((1/w_j - 1/w_i) (v_i - v_j) N)``.
+
+    Parameters
+    ----------
+    variance
+        Variances along all principal axes, falling, shape (d,).
+    n_rows
+        Number of rows.
+    """
+    d = len(variance)
+    least = np.finfo(float).eps * max(float(variance[0]), SMALLEST)
+    v = np.maximum(variance, least)
+    each = 0.5 * (d - np.arange(d))
+    log_axes = np.cumsum(special.gammaln(each) - each * np.log(np.pi) - np.log(2.0))
+    found = np.empty(d)
+    for k in range(d):
+        w = np.append(v[:k], np.full(d - k, v[k:].mean()))
+        n_angles = d * k - 0.5 * k * (k + 1)
+        rise = 1.0 / w[None, :] - 1.0 / w[:k, None]
+        gap = v[:k, None] - v[None, :]
+        pairs = np.triu(np.ones((k, d), dtype=bool), 1)
+        bend = np.log(np.maximum(rise * gap, np.finfo(float).tiny)) + np.log(n_rows)
+        found[k] = (
+            (log_axes[k - 1] if k else 0.0)
+            - 0.5 * n_rows * np.log(w).sum()
+            + 0.5 * (n_angles + k) * np.log(2.0 * np.pi)
+            - 0.5 * float(np.sum(bend, where=pairs))
+            - 0.5 * k * np.log(n_rows)
+        )
+    return found

@@ -1,0 +1,1 @@
+"""Hidden structure of rows: principal components, clusters and mixtures."""
