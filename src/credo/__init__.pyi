@@ -24,7 +24,7 @@ from credo.data.network_file.network_file import save_network as save_network
 from credo.decisions.decision import decide as decide
 from credo.evaluation import laws as laws
 from credo.evaluation.comparison.compare import compare as compare
-from credo.evaluation.comparison.fold_difference import (
+from credo.evaluation.comparison.difference import (
     OptimisticTestWarning as OptimisticTestWarning,
 )
 from credo.graphs.node.conditional_table import RoundedTableWarning as RoundedTableWarning

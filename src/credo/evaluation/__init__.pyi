@@ -30,23 +30,23 @@ from credo.evaluation.comparison.compare import compare as compare
 from credo.evaluation.comparison.comparison import Comparison as Comparison
 from credo.evaluation.comparison.difference import Difference as Difference
 from credo.evaluation.comparison.difference import (
+    OptimisticTestWarning as OptimisticTestWarning,
+)
+from credo.evaluation.comparison.difference import (
+    PracticalDifference as PracticalDifference,
+)
+from credo.evaluation.comparison.difference import (
+    corrected_resampled_t as corrected_resampled_t,
+)
+from credo.evaluation.comparison.difference import correlated_t as correlated_t
+from credo.evaluation.comparison.difference import five_by_two_f as five_by_two_f
+from credo.evaluation.comparison.difference import (
     independent_difference as independent_difference,
 )
 from credo.evaluation.comparison.difference import needed_rows as needed_rows
 from credo.evaluation.comparison.difference import needed_test_rows as needed_test_rows
 from credo.evaluation.comparison.difference import paired_difference as paired_difference
-from credo.evaluation.comparison.fold_difference import (
-    OptimisticTestWarning as OptimisticTestWarning,
-)
-from credo.evaluation.comparison.fold_difference import (
-    PracticalDifference as PracticalDifference,
-)
-from credo.evaluation.comparison.fold_difference import (
-    corrected_resampled_t as corrected_resampled_t,
-)
-from credo.evaluation.comparison.fold_difference import correlated_t as correlated_t
-from credo.evaluation.comparison.fold_difference import five_by_two_f as five_by_two_f
-from credo.evaluation.comparison.fold_difference import paired_t as paired_t
+from credo.evaluation.comparison.difference import paired_t as paired_t
 from credo.evaluation.comparison.verdict import Verdict as Verdict
 from credo.evaluation.comparison.verdict import holm as holm
 from credo.evaluation.decision_report import DecisionReport as DecisionReport

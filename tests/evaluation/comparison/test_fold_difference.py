@@ -3,7 +3,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
 
-from credo.evaluation.comparison.fold_difference import (
+from credo.evaluation.comparison.difference import (
     OptimisticTestWarning,
     corrected_resampled_t,
     correlated_t,

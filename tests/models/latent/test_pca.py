@@ -52,11 +52,11 @@ def test_axes_are_found_one_by_one_by_power_iteration_with_deflation():
 
 
 @pytest.mark.parametrize("shape", [(40, 6), (6, 40)])
-@pytest.mark.parametrize("solver", ["exact", "random"])
-def test_tall_and_wide_tables_agree_with_scikit_learn(shape, solver):
+@pytest.mark.parametrize("method", ["exact", "random"])
+def test_tall_and_wide_tables_agree_with_scikit_learn(shape, method):
     rng = np.random.default_rng(0)
     x = rng.normal(size=shape) * np.arange(1, shape[1] + 1) + 100.0
-    model, other = PCA(3, solver, random_state=0).fit(x), SklearnPCA(3).fit(x)
+    model, other = PCA(3, method, random_state=0).fit(x), SklearnPCA(3).fit(x)
     n = shape[0]
     assert_allclose(model.explained_variance_, other.explained_variance_ * (n - 1) / n)
     assert_allclose(model.explained_variance_ratio_, other.explained_variance_ratio_)
@@ -79,6 +79,14 @@ def test_weights_are_copies_and_chunks_are_the_whole():
 def test_a_share_of_variance_takes_the_fewest_axes_that_explain_it(share, n):
     # 0.4713, 0.8308 and all of the variance.
     assert PCA(share).fit(ROWS).n_components_ == n
+
+
+def test_the_evidence_chooses_as_minka_does():
+    x = load_wine().data / load_wine().data.std(axis=0)
+    expected = SklearnPCA("mle").fit(x).n_components_
+    assert PCA("evidence").fit(x).n_components_ == expected
+    with pytest.raises(ValueError, match="needs more rows than columns"):
+        PCA("evidence").fit(x[:8])
 
 
 def test_a_large_mean_costs_no_digits():
@@ -123,8 +131,8 @@ def test_tables_pipelines_and_files(tmp_path):
         ({"n_components": 0}, "n_components must be from 1 to 3"),
         ({"n_components": 1.5}, "share of variance"),
         ({"n_components": "two"}, "share of variance"),
-        ({"solver": "exakt"}, "solver must be one of"),
-        ({"solver": "random"}, "needs a number of components"),
+        ({"method": "exakt"}, "method must be one of"),
+        ({"method": "random"}, "needs a number of components"),
     ],
 )
 def test_settings_that_cannot_be_are_refused(settings, message):

@@ -24,8 +24,7 @@ from credo.distributions.estimate import root_mean_square, sample_mean
 from credo.evaluation.classes.confusion import Confusion
 from credo.evaluation.classes.rates import matthews_correlation
 from credo.evaluation.comparison.comparison import Comparison, score_title
-from credo.evaluation.comparison.difference import paired_difference
-from credo.evaluation.comparison.fold_difference import correlated_t
+from credo.evaluation.comparison.difference import correlated_t, paired_difference
 from credo.evaluation.comparison.verdict import Contrast, Kind, Verdict, judge, percent
 from credo.inference.engine.model_evidence import Evidence, model_posterior
 from credo.inference.engine.stacking import stacking_weights

@@ -27,7 +27,7 @@ from scipy import special
 
 from credo.distributions.multivariate_normal import MultivariateNormal
 from credo.inference.engine.problem import Expectation
-from credo.numerics.array import Array
+from credo.numerics.array import Array, as_float
 from credo.numerics.form import SMALLEST, Form
 from credo.numerics.linear.linear_algebra import LOG_TWO_PI, cholesky
 from credo.numerics.linear.moments import Moments
@@ -227,7 +227,9 @@ class FactorProblem:
 
     def update(self, statistics: FactorStatistics) -> FactorModel:
         """Return the regression of each column on the hidden numbers."""
-        found = np.linalg.solve(statistics.square, statistics.cross[..., None])[..., 0]
+        found = as_float(
+            np.linalg.solve(statistics.square, statistics.cross[..., None])[..., 0]
+        )
         count = statistics.square[:, -1, -1]
         left = statistics.total - (found * statistics.cross).sum(axis=1)
         shared = np.full_like(left, left.sum() / count.sum())
@@ -249,7 +251,7 @@ class FactorProblem:
 def log_evidence_of_dimensions(variance: Array, n_rows: float) -> Array:
     """Return the log evidence of rows with 0, 1, ... d - 1 hidden numbers, by Laplace's method.
 
-    Minka's approximation [minka2001]_, with the axes uniform over rotations. With
+    Minka's approximation [minka2000]_, with the axes uniform over rotations. With
     ``m = d k - k (k + 1) / 2`` free angles, ``v`` for the variances, and ``w`` for the same
     with those beyond k at their mean,
 

@@ -1,1 +1,1 @@
-"""Hidden structure of rows: principal components, clusters and mixtures."""
+"""Hidden structure of rows: principal components, hidden numbers behind columns."""

@@ -154,6 +154,11 @@ class _HiddenNumbers(
         return rows, weight
 
     def _require_components(self, d: int, weight: Array) -> None:
+        if d < 2:
+            raise ValueError(
+                "X must have at least two columns, of which one may follow another; found "
+                "n_features = 1. Use PCA, or the mean and variance of the column."
+            )
         wanted: Any = getattr(self, "n_components")  # noqa: B009
         is_number = isinstance(wanted, Integral) and not isinstance(wanted, bool)
         if not (wanted is None or is_number):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from credo.inference.latent.factor_analysis import log_evidence_of_dimensions
 from credo.models.contract.inputs import (
     FittedInputs,
     generator,
@@ -25,7 +26,8 @@ from credo.numerics.linear.principal_axes import PrincipalAxes
 
 __all__ = ["PCA", "Whiten"]
 
-SOLVERS = ("auto", "exact", "random")
+METHODS = ("auto", "exact", "random")
+EVIDENCE = "evidence"
 
 MOST_EXACT, FEW_AXES = 2000, 0.1
 """Shorter side of a table, and share of its axes, from which random directions are quicker."""
@@ -41,7 +43,7 @@ class _Subspace(FittedInputs, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     statistics_: Moments
     explained_variance_ratio_: Annotated[Array, Form("c", 0.0)]
     n_components_: Annotated[int, Form(low=1)]
-    n_components: int | float | None
+    n_components: int | float | str | None
     _sklearn_output_config: dict[str, str]
 
     @property
@@ -72,7 +74,8 @@ class _Subspace(FittedInputs, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         weight = row_weight(sample_weight, rows)
         chunk = Moments.of([rows], None if sample_weight is None else weight)
         self.statistics_ = chunk if is_first else self.statistics_ + chunk
-        return self._set_axes(PrincipalAxes.of_moments(self.statistics_))
+        found = PrincipalAxes.of_moments(self.statistics_)
+        return self._set_axes(found, self.statistics_.weight)
 
     def _rows(self, X: ArrayLike, sample_weight: ArrayLike | None) -> tuple[Array, Any]:
         if hasattr(self, "statistics_"):
@@ -83,16 +86,25 @@ class _Subspace(FittedInputs, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         weight = row_weight(sample_weight, rows)
         return rows[weight > 0], weight[weight > 0]
 
-    def _set_axes(self, found: PrincipalAxes) -> Self:
-        wanted = self._n_wanted(found)
+    def _set_axes(self, found: PrincipalAxes, n_rows: float) -> Self:
+        wanted = self._n_wanted(found, n_rows)
         self.axes_, self.n_components_ = found.first(wanted), wanted
         whole = found.total if found.total > 0.0 else 1.0
         self.explained_variance_ratio_ = self.axes_.variance / whole
         return self
 
-    def _n_wanted(self, found: PrincipalAxes) -> int:
+    def _n_wanted(self, found: PrincipalAxes, n_rows: float) -> int:
         """Return the number of axes that is asked for, or that explains the share asked for."""
         wanted, most = self.n_components, len(found.variance)
+        if wanted == EVIDENCE:
+            if n_rows <= len(found.center):
+                raise ValueError(
+                    f"n_components={EVIDENCE!r} needs more rows than columns; found "
+                    f"{n_rows:g} rows of {len(found.center)} columns. Pass a number, or a share "
+                    "of the variance."
+                )
+            best = int(np.argmax(log_evidence_of_dimensions(found.variance, n_rows)))
+            return min(max(best, 1), most)
         if wanted is None:
             return max(_n_varying(found), 1)
         if isinstance(wanted, Integral):
@@ -104,17 +116,19 @@ class _Subspace(FittedInputs, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             return int(wanted)
         explained = np.cumsum(found.variance)
         # Rounding must not ask for one more direction of nothing.
-        enough = float(wanted) * found.total * (1.0 - 1e-12)
+        enough = float(cast(float, wanted)) * found.total * (1.0 - 1e-12)
         return min(int(np.searchsorted(explained, enough)) + 1, most)
 
     def _check_components(self) -> None:
         wanted = self.n_components
+        if wanted == EVIDENCE:
+            return
         is_number = isinstance(wanted, Integral) and not isinstance(wanted, bool)
         is_share = isinstance(wanted, Real) and not is_number and 0.0 < float(wanted) < 1.0
         if not (wanted is None or is_number or is_share):
             raise ValueError(
-                "n_components must be None, a whole number, or the share of variance to "
-                f"explain, between 0 and 1; found {wanted!r}. Pass 2, or 0.9."
+                "n_components must be None, a whole number, the share of variance to explain, "
+                f"between 0 and 1, or {EVIDENCE!r}; found {wanted!r}. Pass 2, or 0.9."
             )
 
     def _inputs(self, X: ArrayLike) -> Array:
@@ -133,6 +147,10 @@ class _Subspace(FittedInputs, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         return place
 
 
+def _total(rows: Array, weight: Array | None) -> float:
+    return float(len(rows)) if weight is None else float(weight.sum())
+
+
 def _n_varying(found: PrincipalAxes) -> int:
     """Return the number of axes along which rows vary, and not by rounding alone."""
     return int(np.sum(found.variance > NO_VARIANCE * found.variance.max(initial=0.0)))
@@ -148,9 +166,9 @@ class PCA(_Subspace):
     Parameters
     ----------
     n_components
-        How many, or the share of variance to explain, such as 0.9; None is all along which
-        rows vary.
-    solver
+        How many, the share of variance to explain, such as 0.9, or "evidence" for as many as
+        the evidence of probabilistic PCA favors; None is all along which rows vary.
+    method
         "exact"; "random", by random directions turned towards those of large variance; "auto"
         takes random ones for few components of tables with both sides beyond 2,000.
     random_state
@@ -177,38 +195,39 @@ class PCA(_Subspace):
 
     def __init__(
         self,
-        n_components: int | float | None = None,
-        solver: str = "auto",
+        n_components: int | float | str | None = None,
+        method: str = "auto",
         random_state: Any = None,
     ) -> None:
         self.n_components = n_components
-        self.solver = solver
+        self.method = method
         self.random_state = random_state
 
     @classmethod
     def examples(cls) -> tuple[Self | Example, ...]:
         """Return examples for the laws, and for saving."""
-        return (Example(cls(), unit_free=False), Example(cls(0.9), unit_free=False))
+        return tuple(Example(cls(n), unit_free=False) for n in (None, 0.9))
 
     def fit(
         self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None
     ) -> Self:
         """Find the components of ``X`` (n, d), forgetting earlier data."""
         self._check_components()
-        require_choice("solver", self.solver, SOLVERS)
+        require_choice("method", self.method, METHODS)
         rows, weight = self._rows(X, sample_weight)
         if self._is_random(rows):
             wanted = self.n_components
             if not isinstance(wanted, Integral):
                 raise ValueError(
-                    "solver='random' needs a number of components; found "
-                    f"n_components={wanted!r}. Pass a whole number, or solver='exact'."
+                    "method='random' needs a number of components; found "
+                    f"n_components={wanted!r}. Pass a whole number, or method='exact'."
                 )
             rng = generator(self.random_state)
             n_axes = min(int(wanted), *rows.shape)
             found = PrincipalAxes.by_random_directions(rows, n_axes, rng, weight)
-            return self._set_axes(found)
-        return self._set_axes(PrincipalAxes.of_rows(rows, self._n_axes(rows), weight))
+        else:
+            found = PrincipalAxes.of_rows(rows, self._n_axes(rows), weight)
+        return self._set_axes(found, _total(rows, weight))
 
     def transform(self, X: ArrayLike) -> Array:
         """Return the coordinates of rows along the components, shape (n, C)."""
@@ -231,16 +250,17 @@ class PCA(_Subspace):
         return self.axes_.squared_distance(rows)
 
     def _is_random(self, rows: Array) -> bool:
-        if self.solver != "auto":
-            return self.solver == "random"
+        if self.method != "auto":
+            return self.method == "random"
         wanted, least = self.n_components, min(rows.shape)
         few = isinstance(wanted, Integral) and int(wanted) <= FEW_AXES * least
         return few and least > MOST_EXACT
 
     def _n_axes(self, rows: Array) -> int:
         wanted, most = self.n_components, min(rows.shape)
-        is_known = isinstance(wanted, Integral) and 1 <= wanted <= most
-        return int(wanted) if is_known else most
+        if isinstance(wanted, Integral) and 1 <= int(wanted) <= most:
+            return int(wanted)
+        return int(most)
 
 
 class Whiten(_Subspace):
@@ -251,7 +271,8 @@ class Whiten(_Subspace):
     Parameters
     ----------
     n_components
-        How many directions, or the share of variance to explain; None is all that vary.
+        How many directions, the share of variance to explain, or "evidence" as of `PCA`; None
+        is all that vary.
 
     Attributes
     ----------
@@ -272,7 +293,7 @@ class Whiten(_Subspace):
            [ 0.,  0.,  1.]])
     """
 
-    def __init__(self, n_components: int | float | None = None) -> None:
+    def __init__(self, n_components: int | float | str | None = None) -> None:
         self.n_components = n_components
 
     @classmethod
@@ -286,16 +307,16 @@ class Whiten(_Subspace):
         """Find directions and variances of ``X`` (n, d), forgetting earlier data."""
         self._check_components()
         rows, weight = self._rows(X, sample_weight)
-        return self._set_axes(PrincipalAxes.of_rows(rows, None, weight))
+        return self._set_axes(PrincipalAxes.of_rows(rows, None, weight), _total(rows, weight))
 
-    def _set_axes(self, found: PrincipalAxes) -> Self:
+    def _set_axes(self, found: PrincipalAxes, n_rows: float) -> Self:
         n_varying = _n_varying(found)
         if not n_varying:
             raise ValueError(
                 "rows must differ for their variance to be made one; found that all are alike. "
                 "Pass rows that vary."
             )
-        return super()._set_axes(found.first(n_varying))
+        return super()._set_axes(found.first(n_varying), n_rows)
 
     def transform(self, X: ArrayLike) -> Array:
         """Return white rows, shape (n, C)."""
