@@ -100,8 +100,8 @@ class _Subspace(FittedInputs, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             if n_rows <= len(found.center):
                 raise ValueError(
                     f"n_components={EVIDENCE!r} needs more rows than columns; found "
-                    f"{n_rows:g} rows of {len(found.center)} columns. Pass a number, or a share "
-                    "of the variance."
+                    f"{n_rows:g} rows of {len(found.center)} columns. Pass a number, or a "
+                    "share of the variance."
                 )
             best = int(np.argmax(log_evidence_of_dimensions(found.variance, n_rows)))
             return min(max(best, 1), most)
@@ -225,6 +225,8 @@ class PCA(_Subspace):
             rng = generator(self.random_state)
             n_axes = min(int(wanted), *rows.shape)
             found = PrincipalAxes.by_random_directions(rows, n_axes, rng, weight)
+        elif self.n_components == EVIDENCE:
+            found = PrincipalAxes.of_moments(Moments.of([rows], weight))
         else:
             found = PrincipalAxes.of_rows(rows, self._n_axes(rows), weight)
         return self._set_axes(found, _total(rows, weight))
