@@ -49,7 +49,7 @@ class PrincipalAxes:
     --------
     >>> rows = np.array([[0.0, 0.0], [2.0, 2.0], [4.0, 4.0], [2.0, 2.0]])
     >>> found = PrincipalAxes.of_rows(rows, 1)
-    >>> found.axes.round(4), found.variance, found.lost
+    >>> found.axes.round(4), found.variance.round(4), round(found.lost, 4)
     (array([[0.7071, 0.7071]]), array([4.]), 0.0)
     """
 
