@@ -138,5 +138,8 @@ def test_tables_pipelines_and_files(tmp_path):
 def test_settings_that_cannot_be_are_refused(settings, message):
     with pytest.raises(ValueError, match=message):
         PCA(**settings).fit(ROWS)
+    if "n_components" in settings:
+        with pytest.raises(ValueError, match=message):
+            PCA(**settings).partial_fit(ROWS)
     with pytest.raises(ValueError, match="coordinates must be of shape"):
         PCA(2).fit(ROWS).inverse_transform(np.ones((1, 3)))

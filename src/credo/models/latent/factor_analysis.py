@@ -156,7 +156,7 @@ class _HiddenNumbers(
             )
         return rows, weight
 
-    def _require_components(self, d: int, weight: Array) -> None:
+    def _require_components(self, d: int) -> None:
         if d < 2:
             raise ValueError(
                 "X must have at least two columns, of which one may follow another; found "
@@ -240,7 +240,7 @@ class ProbabilisticPCA(_HiddenNumbers):
         """Learn from rows ``X`` (n, d), in which NaN is missing."""
         rows, weight = self._rows(X, sample_weight)
         d = rows.shape[1]
-        self._require_components(d, weight)
+        self._require_components(d)
         axes = self._axes(rows, weight)
         n_rows = float(weight @ (~np.isnan(rows)).mean(axis=1))
         self.dimensions_ = log_evidence_of_dimensions(axes.variance, n_rows)
@@ -331,7 +331,7 @@ class FactorAnalysis(_HiddenNumbers):
     ) -> Self:
         """Learn from rows ``X`` (n, d), in which NaN is missing."""
         rows, weight = self._rows(X, sample_weight)
-        self._require_components(rows.shape[1], weight)
+        self._require_components(rows.shape[1])
         problem = FactorProblem(rows, weight, int(self.n_components), is_isotropic=False)
         self.inference_ = run(self.inference or PATIENT, problem)
         self.model_, self.n_components_ = self.inference_.posterior, int(self.n_components)

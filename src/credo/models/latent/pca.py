@@ -69,6 +69,7 @@ class _Subspace(FittedInputs, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None
     ) -> Self:
         """Learn from one more chunk; chunks give what one fit gives, in constant memory."""
+        self._check_components()
         is_first = not hasattr(self, "statistics_")
         rows = np.asarray(validated(self, X, dtype=np.float64, reset=is_first))
         weight = row_weight(sample_weight, rows)

@@ -194,7 +194,7 @@ class NeuralNetworkRegressor(PredictiveRegressor):
 
     Columns and outcomes are scaled inside, so that units do not matter. The prior precision of
     the weights of each layer and the noise are learned from the evidence while the network is
-    trained; biases are not shrunk.
+    trained; biases are hardly shrunk.
 
     Parameters
     ----------
