@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy import linalg
 
 from credo.features import (
     Constant,
@@ -15,7 +16,7 @@ from credo.features import (
 )
 from credo.inference import ExactProcess, SeriesProcess
 from credo.inference.kernel.process import ProcessData
-from credo.inference.kernel.series import state_dimension
+from credo.inference.kernel.series import _LongSeries, riccati_limit, state_dimension
 from credo.numerics.linear.linear_algebra import NotPositiveDefinite
 
 RNG = np.random.default_rng(0)
@@ -226,3 +227,88 @@ def test_draws_of_many_rows_take_memory_that_grows_with_them():
     mean, variance = belief.moments(x, np.ones((30_000, 1)))
     standard = (draws[..., 0] - mean[:, 0]) / np.sqrt(variance)
     assert_allclose(standard.std(), 1.0, atol=0.05)
+
+
+N_GRID = 900
+GRID = np.arange(N_GRID) * 0.1
+LONG_TIMES = {
+    "even": GRID,
+    "even, far from zero": GRID + 123456.7,
+    "rows left out": np.delete(np.arange(N_GRID + 3) * 0.1, [150, 151, 600]),
+    "uneven": RNG.uniform(0.0, 90.0, N_GRID),
+    "in any order": RNG.permutation(GRID),
+    "ties": np.round(RNG.uniform(0.0, 90.0, N_GRID)),
+}
+LONG_KERNELS = KERNELS | {
+    "season that changes": 0.5 * ExponentialKernel(3.0) * Periodic(1.4, 3.0) + Matern32(2.0),
+    "season of a sum": (Matern32(3.0) + ExponentialKernel(1.0)) * Periodic(1.4, 3.0),
+    "season of a season": Matern32(3.0) * Periodic(1.0, 2.0) * Periodic(2.0, 7.0),
+    "two seasons": Matern32(1.0) * (Periodic(1.5, 2.0) + Periodic(2.0, 7.0)),
+    "season twice": Matern32(1.0) * (Periodic(1.5, 2.0) + 0.5 * Periodic(1.5, 2.0)),
+    "functions alone": Periodic(1.2, 2.5) + 100.0 * Constant() + 1e-8 * Linear(),
+    "functions": Periodic(1.2, 2.5) + 1e3 * Constant() + 1e-7 * Linear() + Matern52(1.0),
+}
+
+
+@pytest.fixture
+def settled_rows(monkeypatch):
+    """Rows of which covariances were taken as settled, with stretches of a few rows."""
+    name = "credo.inference.kernel.series"
+    monkeypatch.setattr(f"{name}.MANY_ROWS", 1)
+    monkeypatch.setattr(f"{name}.ROWS_TO_SETTLE", 64)
+    monkeypatch.setattr(f"{name}.ROWS_IN_CACHE", 200)
+    counted, settled = [], _LongSeries._settled
+
+    def counting(self, rows, *others):
+        counted.append(rows.stop - rows.start)
+        return settled(self, rows, *others)
+
+    monkeypatch.setattr(_LongSeries, "_settled", counting)
+    return counted
+
+
+@pytest.mark.parametrize("times", LONG_TIMES.values(), ids=LONG_TIMES)
+@pytest.mark.parametrize("kernel", LONG_KERNELS.values(), ids=LONG_KERNELS)
+def test_evidence_of_many_rows_is_that_of_the_exact_process(kernel, times, settled_rows):
+    data, noise = rows(times, n_outputs=2, n_means=2)
+    noise = np.where(times - times.min() < 30.0, 0.1, 0.2)
+    exact = ExactProcess().log_evidence(data, kernel, noise)
+    assert_allclose(SeriesProcess().log_evidence(data, kernel, noise), exact, rtol=1e-8)
+
+
+@pytest.mark.parametrize("name", ["matern52", "quasi-periodic", "held", "season that changes"])
+def test_covariances_settle_where_times_are_even(name, settled_rows):
+    data, _ = rows(LONG_TIMES["even, far from zero"])
+    noise = np.full(N_GRID, 0.1)
+    kernel = LONG_KERNELS[name]
+    exact = ExactProcess().log_evidence(data, kernel, noise)
+    assert_allclose(SeriesProcess().log_evidence(data, kernel, noise), exact, rtol=1e-9)
+    assert sum(settled_rows) >= 200
+
+
+def test_noise_of_each_row_keeps_covariances_from_settling(settled_rows):
+    data, noise = rows(GRID)
+    exact = ExactProcess().log_evidence(data, Matern52(1.5), noise)
+    assert_allclose(SeriesProcess().log_evidence(data, Matern52(1.5), noise), exact, rtol=1e-9)
+    assert not settled_rows
+
+
+def test_many_rows_that_need_jitter_get_as_much_as_few(settled_rows):
+    data, _ = rows(TIMES["ties"])
+    noise = np.zeros(len(data.x))
+    found = SeriesProcess().log_evidence(data, Matern52(1.5), noise)
+    assert found == SeriesProcess().evidence(data, Matern52(1.5), noise).value
+
+
+@pytest.mark.parametrize("noise", [1e-6, 0.3, 1e4])
+def test_the_limit_of_a_filter_solves_its_riccati_equation(noise):
+    rng = np.random.default_rng(3)
+    move = rng.normal(size=(5, 5))
+    move *= 0.97 / np.abs(np.linalg.eigvals(move)).max()
+    spread, head = np.diag(rng.uniform(0.1, 1.0, 5)), rng.normal(size=5)
+    found = riccati_limit(move, spread, head, noise)
+    theirs = linalg.solve_discrete_are(move.T, head[:, None], spread, [[noise]])
+    assert_allclose(found, theirs, rtol=1e-7, atol=1e-9 * np.abs(theirs).max())
+    variance = head @ found @ head + noise
+    behind = found - np.outer(found @ head, found @ head) / variance
+    assert_allclose(move @ behind @ move.T + spread, found, rtol=1e-9, atol=1e-10)

@@ -14,7 +14,15 @@ import numpy as np
 from credo.numerics._loops_compilation import compiled, compiled_part
 from credo.numerics.array import Array
 
-__all__ = ["drawn", "filtered", "graded", "smoothed", "weigh_inverse"]
+__all__ = [
+    "drawn",
+    "filtered",
+    "graded",
+    "settled",
+    "smoothed",
+    "transition",
+    "weigh_inverse",
+]
 
 FAST = {"contract", "reassoc", "nsz"}
 IntArray = np.ndarray
@@ -216,51 +224,58 @@ def begin(start: Array, P: Array, means: Array) -> None:
             P[i + o, i] = start[o, i]
 
 
+@compiled()
+def transition(gap: float, chains: Chains, move: Array, spread: Array) -> None:
+    """Fill the transition of all blocks over a gap of time."""
+    width = len(move)
+    fill_moves(gap, chains, np.empty((6, len(chains[0]), width, width)), move, spread)
+
+
 @compiled(fastmath=FAST)
 def filtered(
     chains: Chains,
-    start: Array,
     gaps: Array,
     levels: Array,
     noise: Array,
     sides: Array,
-    gram: Array,
-    every: int,
-    marks: Array,
-    mean_marks: Array,
+    P: Array,
+    means: Array,
+    mark: Array,
+    mean_mark: Array,
 ) -> tuple[float, int]:
-    """Return ``log|S|``, and the row at which it has no logarithm or -1.
+    """Return ``log|S|`` of a stretch of rows, and the row at which it has none or -1.
 
     Parameters
     ----------
     gaps
-        Time from the row before, shape (n,); that of the first row is not read.
+        Time from the row before, shape (n,); zero at the very first row.
     levels, noise, sides
-        Of each row in order of time: (n, blocks), (n,) and (n, series).
-    gram
-        Filled with ``sides' S^-1 sides``.
-    every
-        After how many rows the state before a row is kept in ``marks`` and ``mean_marks``.
+        Of each row in order of time: (n, blocks), (n,) and (n, series). The series are
+        replaced by errors of predicting each row from all before it, of variance one.
+    P, means
+        Covariance and means of the state, behind the last row after those behind the row
+        before the first.
+    mark, mean_mark
+        Filled with the state before the first row is seen.
     """
     heads = chains[4]
-    width, n_states = start.shape
+    n_states = len(P)
     n, n_series = sides.shape
-    P, means = np.empty((n_states, n_states)), np.empty((n_series, n_states))
+    width = max(2, np.max(chains[3]) + 1)
     move, spread = np.empty((width, n_states)), np.empty((width, n_states))
     work = np.empty((6, len(chains[0]), width, width))
     gain, row, errors = np.empty(n_states), np.empty(n_states + 1), np.empty(n_series)
-    begin(start, P, means)
     log_det, product = 0.0, 1.0
     known_gap = -1.0
     for i in range(n):
-        if i > 0 and gaps[i] > 0.0:
+        if gaps[i] > 0.0:
             if gaps[i] != known_gap:
                 known_gap = gaps[i]
                 fill_moves(known_gap, chains, work, move, spread)
             advance(move, spread, P, means, row)
-        if i % every == 0:
-            copy_into(marks[i // every], P)
-            copy_into(mean_marks[i // every], means)
+        if i == 0:
+            copy_into(mark, P)
+            copy_into(mean_mark, means)
         prior = see(heads, levels[i], P, gain)
         variance = prior + noise[i]
         if not (variance > 1e-15 * prior and variance > 0.0):
@@ -271,14 +286,52 @@ def filtered(
         if not 1e-150 < product < 1e150:
             log_det += np.log(product)
             product = 1.0
+        scale = 1.0 / np.sqrt(variance)
         for c in range(n_series):
-            for other in range(c + 1):
-                gram[c, other] += errors[c] * errors[other] / variance
+            sides[i, c] = scale * errors[c]
         learn_row(P, means, gain, errors, variance)
-    for c in range(n_series):
-        for other in range(c):
-            gram[other, c] = gram[c, other]
     return log_det + np.log(product), -1
+
+
+@compiled(fastmath=FAST)
+def settled(
+    turn: Array, head: Array, gain: Array, scale: float, means: Array, sides: Array
+) -> None:
+    """Replace series by errors of prediction, where covariances are the same at every row.
+
+    Parameters
+    ----------
+    turn
+        ``A'`` of the transition ``A`` from one row to the next, shape (states, states).
+    head
+        What a row sees of the state, shape (states,).
+    gain
+        What an error adds to the state, shape (states,).
+    scale
+        What an error is multiplied by, so that its variance is one.
+    means
+        Of the state behind a row, shape (series, states), in place.
+    sides
+        The series, shape (n, series), in place.
+    """
+    n, n_series = sides.shape
+    n_states = len(head)
+    moved = np.empty(n_states)
+    for i in range(n):
+        for c in range(n_series):
+            own = means[c]
+            for j in range(n_states):
+                moved[j] = 0.0
+            for k in range(n_states):
+                at, row = own[k], turn[k]
+                for j in range(n_states):
+                    moved[j] += at * row[j]
+            error = sides[i, c]
+            for j in range(n_states):
+                error -= head[j] * moved[j]
+            for j in range(n_states):
+                own[j] = moved[j] + error * gain[j]
+            sides[i, c] = scale * error
 
 
 @compiled_part(fastmath=FAST)
