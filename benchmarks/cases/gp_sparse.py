@@ -1,4 +1,4 @@
-"""Gaussian processes by inducing inputs, beside exact ones that learn from 2,000 of the rows.
+"""Gaussian processes by inducing inputs, beside exact ones that learn from 1,000 of the rows.
 
 What more rows are worth is in the qualities: held-out error, and mean log density.
 """
@@ -16,7 +16,7 @@ from credo.models.kernel.gaussian_process_regressor import GaussianProcessRegres
 
 __all__ = ["CASES"]
 
-N_COLUMNS, N_TEST, N_EXACT = 8, 5_000, 2_000
+N_COLUMNS, N_TEST, N_EXACT = 8, 5_000, 1_000
 N_SAMPLES = 10_000
 
 
@@ -90,8 +90,8 @@ def case(name: str, data: Any, contenders: dict[str, Contender], limit: float) -
 
 
 EXACT = {
-    "credo, 2,000 rows": Contender(credo_exact),
-    "scikit-learn, 2,000 rows": Contender(sklearn_exact, "scikit-learn"),
+    "credo, 1,000 rows": Contender(credo_exact),
+    "scikit-learn, 1,000 rows": Contender(sklearn_exact, "scikit-learn"),
 }
 
 CASES = (
