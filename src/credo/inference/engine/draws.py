@@ -47,6 +47,9 @@ __all__ = [
 FEWEST_DRAWS = 4
 """Draws of a chain below which its halves say nothing."""
 
+SHORT_MEMORY = 40
+"""Pairs of autocorrelations in which those of most chains end."""
+
 TAILS = (0.05, 0.95)
 """Quantiles whose effective draws are those of the tails."""
 
@@ -72,8 +75,8 @@ def r_hat(draws: ArrayLike) -> Array:
     (True, True)
     """
     x = _checked(draws)
-    halves = _split(x)
-    return _known(_largest_ratio(halves, _scores(halves)), x)
+    scores, folded = _scores_and_folded(_split(x))
+    return _known(np.fmax(_spread_ratio(scores), _spread_ratio(folded)), x)
 
 
 def worth_and_ratio(draws: ArrayLike) -> tuple[Array, Array]:
@@ -87,16 +90,9 @@ def worth_and_ratio(draws: ArrayLike) -> tuple[Array, Array]:
     True
     """
     x = _checked(draws)
-    halves = _split(x)
-    scores = _scores(halves)
-    return _known(_effective(scores), x), _known(_largest_ratio(halves, scores), x)
-
-
-def _largest_ratio(halves: Array, scores: Array) -> Array:
-    """Return the larger of the ratios of normal scores, and of those of folded draws."""
-    with np.errstate(invalid="ignore"):
-        folded = np.abs(halves - np.median(halves, axis=(0, 1)))
-    return np.fmax(_spread_ratio(scores), _spread_ratio(_scores(folded)))
+    scores, folded = _scores_and_folded(_split(x))
+    ratio = np.fmax(_spread_ratio(scores), _spread_ratio(folded))
+    return _known(_effective(scores), x), _known(ratio, x)
 
 
 def effective_draws(draws: ArrayLike, *, is_ranked: bool = True) -> Array:
@@ -202,20 +198,56 @@ def _split(x: Array) -> Array:
 
 def _scores(x: Array) -> Array:
     """Return normal scores of the ranks of all draws, equal ones sharing their mean rank."""
-    n = x.shape[0] * x.shape[1]
-    columns = np.ascontiguousarray(x.reshape(n, -1).T)
-    order = np.argsort(columns, axis=1)
-    ordered = np.take_along_axis(columns, order, axis=1)
-    # Draws of chains that refuse moves are equal; of others none is, and all scores are alike.
-    is_tied = (ordered[:, 1:] == ordered[:, :-1]).any(axis=1)
-    distinct = special.ndtri((np.arange(1.0, n + 1.0) - _OFFSET) / (n - 2.0 * _OFFSET + 1.0))
-    found = np.empty_like(columns)
-    np.put_along_axis(found, order, np.broadcast_to(distinct, columns.shape), axis=1)
-    for j in np.flatnonzero(is_tied):
-        _, place, count = np.unique(columns[j], return_inverse=True, return_counts=True)
-        rank = np.cumsum(count) - 0.5 * (count - 1)
-        found[j] = special.ndtri((rank - _OFFSET) / (n - 2.0 * _OFFSET + 1.0))[place]
-    return found.T.reshape(x.shape)
+    place, ordered = _sorted_columns(x)
+    return _scores_at(place, ordered, x.shape)
+
+
+def _scores_and_folded(x: Array) -> tuple[Array, Array]:
+    """Return normal scores of draws, and those of their distances from the median."""
+    place, ordered = _sorted_columns(x)
+    n = ordered.shape[1]
+    with np.errstate(invalid="ignore"):
+        median = 0.5 * (ordered[:, (n - 1) // 2] + ordered[:, n // 2])
+        distance = np.abs(ordered - median[:, None])
+    # In this order they fall and then rise, two runs that a stable sort only has to merge.
+    again = _places(np.argsort(distance, axis=1, kind="stable"))
+    folded = _scores_at(np.take(place, again), np.take(distance, again), x.shape)
+    return _scores_at(place, ordered, x.shape), folded
+
+
+def _sorted_columns(x: Array) -> tuple[Array, Array]:
+    """Return all draws of each quantity in order, shape (d, n), and where each stood."""
+    columns = np.ascontiguousarray(x.reshape(x.shape[0] * x.shape[1], -1).T)
+    place = _places(np.argsort(columns, axis=1))
+    return place, np.take(columns, place)
+
+
+def _places(order: Array) -> Array:
+    """Return places in all rows together of those in each row."""
+    d, n = order.shape
+    return order + n * np.arange(d)[:, None]
+
+
+def _scores_at(place: Array, ordered: Array, shape: tuple[int, ...]) -> Array:
+    """Return normal scores of rows that rise, at the places where their entries stood."""
+    d, n = ordered.shape
+    found = np.empty((d, n))
+    np.put(found, place, _normal_score(np.arange(1.0, n + 1.0), n))
+    row, column = np.nonzero(ordered[:, 1:] == ordered[:, :-1])
+    if len(row):
+        # Entries that equal the next one, by runs, each of which has one entry more.
+        first = row * n + column
+        begins = np.flatnonzero(np.diff(first, prepend=-2) != 1)
+        length = np.diff(begins, append=len(first))
+        score = _normal_score(column[begins] + 1.0 + 0.5 * length, n)
+        where = np.take(place, first), np.take(place, first[begins] + length)
+        np.put(found, where[0], np.repeat(score, length))
+        np.put(found, where[1], score)
+    return found.T.reshape(shape)
+
+
+def _normal_score(rank: Array, n: int) -> Array:
+    return np.asarray(special.ndtri((rank - _OFFSET) / (n - 2.0 * _OFFSET + 1.0)))
 
 
 def _unitless(x: Array) -> Array:
@@ -249,11 +281,11 @@ def _effective(x: Array) -> Array:
     if n < 2:
         return np.full(x.shape[2:], np.nan)
     rho = autocorrelation(x)
-    pairs = rho[: 2 * (n // 2)].reshape(n // 2, 2, *x.shape[2:]).sum(axis=1)
     # The last pair that may count begins three lags before the end.
     last = max(0, (n - 3) // 2)
-    place = np.arange(n // 2).reshape(-1, *([1] * (x.ndim - 2)))
-    is_end = (pairs <= 0) | (place >= last)
+    pairs, place, is_end = _pairs(rho, min(SHORT_MEMORY, n // 2), last)
+    if not is_end.any(axis=0).all():
+        pairs, place, is_end = _pairs(rho, n // 2, last)
     end = is_end.argmax(axis=0)
     summed = np.where(place < end, np.minimum.accumulate(pairs, axis=0), 0.0).sum(axis=0)
     even = np.take_along_axis(rho, 2 * end[None], axis=0)[0]
@@ -266,6 +298,13 @@ def _effective(x: Array) -> Array:
     return np.where(is_constant, float(n_chains * n), found)
 
 
+def _pairs(rho: Array, n: int, last: int) -> tuple[Array, Array, Array]:
+    """Return sums of two autocorrelations, their places, and whether each ends a sequence."""
+    pairs = rho[: 2 * n].reshape(n, 2, *rho.shape[1:]).sum(axis=1)
+    place = np.arange(n).reshape(-1, *([1] * (rho.ndim - 1)))
+    return pairs, place, (pairs <= 0) | (place >= last)
+
+
 def autocorrelation(x: Array) -> Array:
     """Return the autocorrelation at each lag, of chains taken as of one distribution."""
     n_chains, n = x.shape[:2]
@@ -273,7 +312,8 @@ def autocorrelation(x: Array) -> Array:
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = x.mean(axis=1, keepdims=True)
         wave = fft.rfft(x - mean, size, axis=1)
-        covariance = fft.irfft(wave * wave.conj(), size, axis=1)[:, :n].mean(axis=0) / n
+        power = (wave.real**2 + wave.imag**2).mean(axis=0)
+        covariance = fft.irfft(power, size, axis=0)[:n] / n
         within = covariance[0] * n / (n - 1.0)
         total = covariance[0].copy()
         if n_chains > 1:
