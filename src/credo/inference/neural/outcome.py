@@ -67,6 +67,10 @@ class Outcome(Protocol):
         """Return the outcomes of some rows."""
         ...
 
+    def weighed(self, weight: Array) -> Self:
+        """Return the same outcomes, each counted so much."""
+        ...
+
     def loss(self, outputs: Array) -> tuple[float, Array]:
         """Return minus the log likelihood, and its slopes by the outputs (n, k)."""
         ...
@@ -120,6 +124,10 @@ class NormalOutcome:
     def taken(self, rows: NDArray[np.intp] | slice) -> Self:
         """Return the outcomes of some rows."""
         return replace(self, y=self.y[rows], weight=self.weight[rows])
+
+    def weighed(self, weight: Array) -> Self:
+        """Return the same outcomes, each counted so much."""
+        return replace(self, weight=weight)
 
     def at(self, precision: Array) -> Self:
         """Return the same outcomes with other noise."""
@@ -185,6 +193,10 @@ class VaryingNormalOutcome:
     def taken(self, rows: NDArray[np.intp] | slice) -> Self:
         """Return the outcomes of some rows."""
         return replace(self, y=self.y[rows], weight=self.weight[rows])
+
+    def weighed(self, weight: Array) -> Self:
+        """Return the same outcomes, each counted so much."""
+        return replace(self, weight=weight)
 
     def loss(self, outputs: Array) -> tuple[float, Array]:
         """Return minus the log likelihood, and its slopes."""
@@ -276,6 +288,10 @@ class ClassOutcome:
     def taken(self, rows: NDArray[np.intp] | slice) -> Self:
         """Return the outcomes of some rows."""
         return replace(self, code=self.code[rows], weight=self.weight[rows])
+
+    def weighed(self, weight: Array) -> Self:
+        """Return the same outcomes, each counted so much."""
+        return replace(self, weight=weight)
 
     def loss(self, outputs: Array) -> tuple[float, Array]:
         """Return minus the log likelihood, and its slopes."""

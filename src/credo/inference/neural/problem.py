@@ -51,6 +51,9 @@ LEAST_NOISE = 1e-4
 WIDE = 25.0
 """Variance of the function before the data, over that of the outcomes, to start from."""
 
+ROWS_AT_ONCE = 2_048
+"""Rows that go through a network together."""
+
 FIRST_NOISE = 0.1
 """Variance of the noise to start from."""
 
@@ -67,6 +70,13 @@ class NetworkSettings:
         precision = (1.0 - share) * self.log_precision + share * other.log_precision
         noise = (1.0 - share) * self.log_noise + share * other.log_noise
         return replace(self, log_precision=precision, log_noise=noise)
+
+    def farthest(self, other: Self) -> float:
+        """Return the largest difference to others."""
+        gap = np.append(
+            self.log_precision - other.log_precision, self.log_noise - other.log_noise
+        )
+        return float(np.abs(gap).max(initial=0.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,14 +196,38 @@ class NetworkProblem:
 
     def value_and_gradient(self, parameters: Array, prior: Array) -> tuple[float, Array]:
         """Return minus the log of likelihood times prior, without its constant, and slopes."""
-        seen = self.network.forward(parameters, self.x)
-        loss, slope = self.outcome.loss(seen.outputs)
-        gradient = self.network.pull_back(parameters, seen, slope)
+        loss, gradient = self._loss_and_gradient(parameters, self.x, self.outcome)
         pull = prior * parameters
         value = loss + 0.5 * float(pull @ parameters)
         gradient += pull
         gradient[: self.network.ends[self.first]] = 0.0
         return value, gradient
+
+    def _loss_and_gradient(
+        self, parameters: Array, x: Array, outcome: Outcome
+    ) -> tuple[float, Array]:
+        """Return the loss of rows and its slopes, of blocks that stay near the processor."""
+        if len(x) > ROWS_AT_ONCE:
+            loss, gradient = 0.0, np.zeros(self.network.n_parameters)
+            for start in range(0, len(x), ROWS_AT_ONCE):
+                own = slice(start, start + ROWS_AT_ONCE)
+                part = self._loss_and_gradient(parameters, x[own], outcome.taken(own))
+                loss += part[0]
+                gradient += part[1]
+            return loss, gradient
+        seen = self.network.forward(parameters, x)
+        loss, slope = outcome.loss(seen.outputs)
+        return loss, self.network.pull_back(parameters, seen, slope)
+
+    def thinned(self, most: int) -> Self:
+        """Return at most so many rows, evenly chosen, that weigh as much as all together."""
+        step = -(-len(self.x) // most)
+        if step <= 1:
+            return self
+        rows = slice(None, None, step)
+        part = self.outcome.taken(rows)
+        share = self.n_rows / float(part.weight.sum())
+        return replace(self, x=self.x[rows], outcome=part.weighed(share * part.weight))
 
     def log_prior_constant(self, settings: NetworkSettings) -> float:
         """Return the log of the constant of the prior of the unknown parameters."""

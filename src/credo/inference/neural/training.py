@@ -67,9 +67,15 @@ ACCOUNT = Account("Laplace approximation of a network", False, float("nan"), "un
 
 FIRST_STEPS = 60
 LATER_STEPS = 15
-LAST_STEPS, LAST_ROUNDS, NEAR_MODE = 30, 6, 0.1
+LAST_STEPS, LAST_ROUNDS = 30, 6
+NEAR_MODE, NEAR_EACH = 0.1, 0.01
+"""Nats to the mode that count as reached: these, or so many for each parameter if more.
+
+The Gaussian itself is half a nat wide along each.
+"""
+
 MANY_ROWS = 20_000
-"""Rows beyond which weights are first trained by batches."""
+"""Rows beyond which weights are first trained by batches, and settings learned from some."""
 
 HELD_OUT, MOST_PASSES, PATIENCE = 10, 30, 3
 VALUE_CHANGE = 1e-6
@@ -91,8 +97,14 @@ MOST_LEFT_OUT = 2_000
 SUREST_SHARE = 0.99
 """Most that one row is taken to tell of its own scores."""
 
-MOST_DRIFTING = 5_000
+MOST_DRIFTING = 250
 """Rows by which the change of the curvature with the mode is judged."""
+
+NEAR_SETTINGS = 50.0
+"""Change of the log of a precision or of noise, in tolerances, that is not worth a turn."""
+
+FAR_SETTINGS = 0.3
+"""Change of these by which the curvature at the last mode no longer guides to the next."""
 
 LEAST_SHARE = 0.1
 LARGEST_CHANGE = 2.0
@@ -194,10 +206,14 @@ class NetworkLaplace:
         Of many rows, they are first trained by batches, until rows held out show no gain.
         """
         parameters, settings = problem.start(rng)
-        if len(problem.x) > MANY_ROWS and problem.first == 0:
+        if self._is_batched(problem):
             parameters = by_batches(problem.at(settings), parameters, settings, rng)
         guide = np.ones(len(parameters) - problem.network.ends[problem.first])
         return NetworkState(parameters, settings, float("-inf"), settings, guide)
+
+    @staticmethod
+    def _is_batched(problem: NetworkProblem) -> bool:
+        return len(problem.x) > MANY_ROWS and problem.first == 0
 
     def step(
         self, problem: NetworkProblem, state: NetworkState, rng: Generator
@@ -205,8 +221,9 @@ class NetworkLaplace:
         """Go to the mode for the wanted settings; stay if the evidence is less there."""
         here = problem.at(state.wanted)
         is_first = state.log_evidence == -np.inf
-        parameters = minimized(here, state, FIRST_STEPS if is_first else LATER_STEPS)
-        curvature = self._curvature(here, parameters, here.first)
+        n_steps = FIRST_STEPS if is_first and not self._is_batched(problem) else LATER_STEPS
+        parameters = minimized(here, state, n_steps)
+        curvature = self._curvature(here.thinned(MANY_ROWS), parameters, here.first)
         precision = curvature.precision(here.free_prior(state.wanted))
         log_evidence = laplace_evidence(here, parameters, state.wanted, precision)
         log_evidence += here.log_settings_prior(state.wanted) + here.log_noise_prior(
@@ -222,9 +239,14 @@ class NetworkLaplace:
             return failed, Move(state.log_evidence, change)
         change = (log_evidence - state.log_evidence) / max(problem.n_rows, 1.0)
         wanted = learned_settings(here, parameters, state.wanted, curvature, precision)
-        rise = wanted.log_noise - state.wanted.log_noise
-        factor = np.exp(rise.mean()) if len(rise) else 1.0
-        guide = curvature.scaled(float(factor)).precision(problem.free_prior(wanted)).guide()
+        move = wanted.farthest(state.wanted)
+        if move < NEAR_SETTINGS * self.tolerance:
+            change = 0.0
+        guide = precision.guide()
+        if move > FAR_SETTINGS:
+            rise = wanted.log_noise - state.wanted.log_noise
+            factor = float(np.exp(rise.mean())) if len(rise) else 1.0
+            guide = curvature.scaled(factor).precision(problem.free_prior(wanted)).guide()
         after = NetworkState(parameters, state.wanted, log_evidence, wanted, guide)
         return after, Move(log_evidence, min(change, 1e300))
 
@@ -246,15 +268,17 @@ class NetworkLaplace:
         return Inference(belief, log_evidence, "laplace", account=ACCOUNT)
 
     def _mode(self, problem: NetworkProblem, state: NetworkState) -> Array:
-        """Return the mode for the settings, to a tenth of a nat by its slope and curvature."""
+        """Return the mode for the settings, as near as its slope and curvature can tell."""
         prior, begin = problem.prior(state.wanted), problem.network.ends[problem.first]
+        near = max(NEAR_MODE, NEAR_EACH * (len(prior) - begin))
         for _ in range(LAST_ROUNDS):
             parameters = minimized(problem, state, LAST_STEPS)
             slope = problem.value_and_gradient(parameters, prior)[1][begin:]
-            precision = self._curvature(problem, parameters, problem.first).precision(
+            some = problem.thinned(MANY_ROWS)
+            precision = self._curvature(some, parameters, problem.first).precision(
                 prior[begin:]
             )
-            if slope @ precision.solve(slope) < 2.0 * NEAR_MODE:
+            if slope @ precision.solve(slope) < 2.0 * near:
                 break
             state = replace(state, parameters=parameters, guide=precision.guide())
         return parameters

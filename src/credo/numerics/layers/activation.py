@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -40,6 +41,19 @@ class Activation:
     has_slope: bool = True
 
 
+MANY = 4096
+"""Numbers from which on a compiled loop takes the tangents."""
+
+
+def _tanh(z: Array) -> Array:
+    if z.size < MANY:
+        return np.tanh(z)
+    found = z.copy()
+    loops = importlib.import_module("credo.numerics.special._loops_exponential")
+    loops.fast_tanh(found.ravel())
+    return found
+
+
 def _zero(z: Array, a: Array) -> Array:
     return np.zeros_like(z)
 
@@ -54,7 +68,7 @@ ACTIVATIONS = MappingProxyType(
             gain=2.0,
         ),
         "tanh": Activation(
-            np.tanh, lambda z, a: 1.0 - a * a, lambda z, a: -2.0 * a * (1.0 - a * a)
+            _tanh, lambda z, a: 1.0 - a * a, lambda z, a: -2.0 * a * (1.0 - a * a)
         ),
         "relu": Activation(
             lambda z: np.maximum(z, 0.0),

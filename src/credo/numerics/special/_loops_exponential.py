@@ -4,6 +4,7 @@
 ``1.5 * 2^52`` rounds, the low bits of the sum are n, and ``|r| < 0.35`` leaves a short series.
 """
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +15,7 @@ from numba.extending import intrinsic
 from credo.numerics._loops_compilation import compiled, compiled_part
 from credo.numerics.array import Array
 
-__all__ = ["LANES", "fast_exp", "gaussian_profile", "matern_profile"]
+__all__ = ["LANES", "fast_exp", "fast_tanh", "gaussian_profile", "matern_profile"]
 
 # numba tells type checkers about little of itself.
 _intrinsic: Callable[[Callable[..., Any]], Callable[..., Any]] = intrinsic
@@ -68,6 +69,34 @@ def fast_exp(x: float) -> float:
     p = p * r + 1.0
     found: float = _float_of(_bits_of(p) + (_bits_of(rounded) << 52))
     return found
+
+
+@compiled(fastmath=LANES)
+def fast_tanh(z: Array) -> None:
+    """Replace numbers, flat, by their hyperbolic tangents, to about 4e-16 of each.
+
+    ``tanh|z| = -e / (2 + e)`` with ``e = exp(-2|z|) - 1``, whose series has no one to cancel.
+    """
+    for i in range(z.size):
+        x = max(-2.0 * abs(z[i]), -80.0)
+        rounded = x * 1.4426950408889634 + ROUNDING
+        n = rounded - ROUNDING
+        r = (x - n * LOG2_HIGH) - n * LOG2_LOW
+        p = 1.0 / 6227020800.0
+        p = p * r + 1.0 / 479001600.0
+        p = p * r + 1.0 / 39916800.0
+        p = p * r + 1.0 / 3628800.0
+        p = p * r + 1.0 / 362880.0
+        p = p * r + 1.0 / 40320.0
+        p = p * r + 1.0 / 5040.0
+        p = p * r + 1.0 / 720.0
+        p = p * r + 1.0 / 120.0
+        p = p * r + 1.0 / 24.0
+        p = p * r + 1.0 / 6.0
+        p = p * r + 0.5
+        power = _float_of(_bits_of(1.0) + (_bits_of(rounded) << 52))
+        e = power * (r + r * r * p) + (power - 1.0)
+        z[i] = math.copysign(-e / (2.0 + e), z[i]) if z[i] == z[i] else z[i]
 
 
 @compiled(fastmath=LANES)

@@ -1,0 +1,20 @@
+"""Compiled exponentials against those of the standard library."""
+
+import numpy as np
+
+from credo.numerics.special._loops_exponential import fast_tanh
+
+
+def test_tangents_are_those_of_numpy_however_small_or_large():
+    size = np.concatenate([np.logspace(-300.0, 3.0, 5000), [0.0, np.inf]])
+    z = np.concatenate([size, -size])
+    found = z.copy()
+    fast_tanh(found)
+    np.testing.assert_allclose(found, np.tanh(z), rtol=5e-16, atol=0.0)
+    assert np.array_equal(np.signbit(found), np.signbit(z))
+
+
+def test_tangents_of_what_is_no_number_are_none():
+    z = np.array([np.nan, 0.5] * 40)
+    fast_tanh(z)
+    assert np.isnan(z[::2]).all() and (z[1::2] == np.tanh(0.5)).all()
