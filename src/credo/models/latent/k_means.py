@@ -171,8 +171,8 @@ class KMeans(
         return self
 
     def _set_sorted(self, best: Clustering, weight: Array) -> None:
-        """Number centers by weight, those of equal weight by place."""
-        mass = np.bincount(best.labels, weight, len(best.centers))
+        """Set the answer with centers in order of weight, those of equal weight by place."""
+        mass = as_float(np.bincount(best.labels, weight, len(best.centers)))
         place = rounded(best.centers, 30, axis=0)
         order = np.lexsort((*place.T[::-1], -rounded(mass, 30)))
         rank = np.empty(len(order), dtype=np.intp)
@@ -221,7 +221,7 @@ class KMeans(
         if not len(rows):
             return self
         chunk = lloyd(ClusterRows(rows, weight), self.cluster_centers_, 0)
-        k, d = self.cluster_centers_.shape
+        k = len(self.cluster_centers_)
         mass = np.bincount(chunk.labels, weight, k)
         away = rows - self.cluster_centers_[chunk.labels]
         sums = np.transpose([np.bincount(chunk.labels, weight * c, k) for c in away.T])

@@ -1,11 +1,11 @@
 """K-means: a few centers for many rows, and the center nearest to each row.
 
 Lloyd's alternation gives each row to its nearest center and moves each center to the mean of
-its rows; neither raises the sum of squared distances [lloyd1982]_. Small tables compare all rows
-with all centers by matrix products in float64. Large ones do so in float32, keep an upper bound
-on the distance of each row from its center and a lower one from all others, and look again only
-at rows whose bounds cross [hamerly2010]_; what float32 leaves open is settled in float64, so
-that both ways give the same labels.
+its rows; neither raises the sum of squared distances [lloyd1982]_. Small tables compare all
+rows with all centers by matrix products in float64. Large ones do so in float32, keep an upper
+bound on the distance of each row from its center and a lower one from all others, and look
+again only at rows whose bounds cross [hamerly2010]_; what float32 leaves open is settled in
+float64, so that both ways give the same labels.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from credo.numerics.array import Array, squared_distances, work_array
+from credo.numerics.array import Array, as_float, squared_distances, work_array
 from credo.numerics.form import Form
 from credo.numerics.parallel.threads import in_parts, threads_for
 
@@ -240,7 +240,7 @@ def _by_square(rows: ClusterRows, k: int, rng: Generator, n_tries: int) -> Label
     """
     chosen = [int(rows.drawn(rows.weight, rng.random(1))[0])]
     if rows.is_large(k * n_tries):
-        return np.array(_large_seeds(rows, k, rng, n_tries, chosen), dtype=np.intp)
+        return _large_seeds(rows, k, rng, n_tries, chosen[0])
     gap = rows.gaps(chosen[0])
     while len(chosen) < k and gap.max() > 0.0:
         tries = rows.drawn(rows.weight * gap, rng.random(n_tries))
@@ -251,48 +251,46 @@ def _by_square(rows: ClusterRows, k: int, rng: Generator, n_tries: int) -> Label
     return np.array(chosen, dtype=np.intp)
 
 
-def _large_seeds(
-    rows: ClusterRows, k: int, rng: Generator, n_tries: int, chosen: list[int]
-) -> list[int]:
+def _large_seeds(rows: ClusterRows, k: int, rng: Generator, n_tries: int, first: int) -> Labels:
     """Return the same for many rows, by products in float32."""
-    x, norm, _ = rows.single
-    n = len(x)
-    gap, left = np.full(n, np.inf), np.empty((n_tries, n))
-    n_blocks = -(-n // ROWS_AT_ONCE)
-    tries = np.array(chosen)
+    chosen = [first]
     with threads_for(0):
-        while True:
-            totals = np.zeros((n_blocks, len(tries)))
-
-            def work(
-                start: int, stop: int, tries: Labels = tries, totals: Array = totals
-            ) -> None:
-                for block in range(start, stop):
-                    part = slice(block * ROWS_AT_ONCE, min((block + 1) * ROWS_AT_ONCE, n))
-                    _loops().seed_gaps(
-                        x[tries] @ x[part].T,
-                        norm[part],
-                        norm[tries],
-                        rows.weight[part],
-                        gap[part],
-                        left[: len(tries), part],
-                        totals[block],
-                    )
-
-            in_parts(work, n_blocks, n)
-            best = int(np.argmin(totals.sum(axis=0)))
-            if len(chosen) > 1 or len(tries) > 1 or np.isfinite(gap[0]):
-                chosen.append(int(tries[best]))
-            gap = left[best].copy()
-            if len(chosen) == k:
-                return chosen
-            if gap.max() <= 0.0:
-                return _exact_rest(rows, k, rng, chosen)
+        _, gap = _best_seed(rows, np.full(len(rows.x), np.inf), np.array(chosen))
+        while len(chosen) < k and gap.max() > 0.0:
             tries = rows.drawn(rows.weight * gap, rng.random(n_tries))
+            best, gap = _best_seed(rows, gap, tries)
+            chosen.append(int(tries[best]))
+    return np.array(_exact_rest(rows, k, rng, chosen), dtype=np.intp)
+
+
+def _best_seed(rows: ClusterRows, gap: Array, tries: Labels) -> tuple[int, Array]:
+    """Return which of some rows leaves the least sum of gaps, and the gaps that it leaves."""
+    (x, norm, _), n = rows.single, len(rows.x)
+    n_blocks = -(-n // ROWS_AT_ONCE)
+    left, totals = work_array((len(tries), n)), np.zeros((n_blocks, len(tries)))
+
+    def work(start: int, stop: int) -> None:
+        for block in range(start, stop):
+            part = slice(block * ROWS_AT_ONCE, min((block + 1) * ROWS_AT_ONCE, n))
+            _loops().seed_gaps(
+                x[tries] @ x[part].T,
+                norm[part],
+                norm[tries],
+                rows.weight[part],
+                gap[part],
+                left[:, part],
+                totals[block],
+            )
+
+    in_parts(work, n_blocks, n * len(tries))
+    best = int(np.argmin(totals.sum(axis=0)))
+    return best, left[best].copy()
 
 
 def _exact_rest(rows: ClusterRows, k: int, rng: Generator, chosen: list[int]) -> list[int]:
-    """Return more seeds where rows differ by less than float32 tells."""
+    """Return more seeds, if need be, where rows differ by less than float32 tells."""
+    if len(chosen) == k:
+        return chosen
     gap = np.min([rows.gaps(one) for one in chosen], axis=0)
     while len(chosen) < k and gap.max() > 0.0:
         chosen.append(int(rows.drawn(rows.weight * gap, rng.random(1))[0]))
@@ -487,7 +485,7 @@ class _PlainLabels(_Labels):
         n_moved = int(np.count_nonzero(found != self.label))
         self.label = found.astype(np.int32)
         weight, away = self.rows.weight, self.rows.x - self.rows.origin
-        self.mass = np.bincount(found, weight, self.k)
+        self.mass = as_float(np.bincount(found, weight, self.k))
         self.sums = np.transpose([np.bincount(found, weight * c, self.k) for c in away.T])
         return n_moved
 
