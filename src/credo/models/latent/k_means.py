@@ -23,7 +23,7 @@ from credo.models.contract.inputs import (
     row_weight,
     validated,
 )
-from credo.numerics.array import Array, as_float, rounded, squared_distances
+from credo.numerics.array import Array, as_float, squared_distances
 from credo.numerics.example import Example
 from credo.numerics.form import Form
 from credo.numerics.linear.clustering import (
@@ -31,6 +31,7 @@ from credo.numerics.linear.clustering import (
     Clustering,
     ClusterRows,
     ClusterTrace,
+    by_weight,
     lloyd,
     n_distinct,
     nearest,
@@ -172,9 +173,7 @@ class KMeans(
 
     def _set_sorted(self, best: Clustering, weight: Array) -> None:
         """Set the answer with centers in order of weight, those of equal weight by place."""
-        mass = as_float(np.bincount(best.labels, weight, len(best.centers)))
-        place = rounded(best.centers, 30, axis=0)
-        order = np.lexsort((*place.T[::-1], -rounded(mass, 30)))
+        order, mass = by_weight(best.labels, weight, best.centers)
         rank = np.empty(len(order), dtype=np.intp)
         rank[order] = np.arange(len(order))
         trace = best.trace

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from credo.numerics.array import Array, as_float, squared_distances, work_array
+from credo.numerics.array import Array, as_float, rounded, squared_distances, work_array
 from credo.numerics.form import Form
 from credo.numerics.parallel.threads import in_parts, threads_for
 
@@ -30,6 +30,7 @@ __all__ = [
     "ClusterRows",
     "ClusterTrace",
     "Clustering",
+    "by_weight",
     "farthest_first",
     "kmeans",
     "lloyd",
@@ -227,6 +228,26 @@ def n_distinct(x: Array, most: int) -> int:
         if found >= most or size == len(x):
             return min(found, most)
         size = min(4 * size, len(x))
+
+
+def by_weight(labels: Labels, weight: Array, places: Array) -> tuple[Labels, Array]:
+    """Return clusters in falling order of weight, ties by their places, and all weights.
+
+    Parameters
+    ----------
+    labels, weight
+        Of each row, shape (n,).
+    places
+        Numbers that tell clusters of equal weight apart, shape (k, d).
+
+    Examples
+    --------
+    >>> by_weight(np.array([0, 1, 1]), np.ones(3), np.array([[5.0], [7.0]]))
+    (array([1, 0]), array([1., 2.]))
+    """
+    mass = as_float(np.bincount(labels, weight, len(places)))
+    keys = rounded(places, 30, axis=0)
+    return np.lexsort((*keys.T[::-1], -rounded(mass, 30))), mass
 
 
 # -- Where to begin ----------------------------------------------------------------------------
