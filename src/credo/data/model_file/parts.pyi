@@ -131,6 +131,7 @@ from credo.models.generative.naive_bayes import MixedStatistics as MixedStatisti
 from credo.models.neighbors.nearest_neighbors import Neighborhood as Neighborhood
 from credo.models.neural.neural_network import Standardized as Standardized
 from credo.numerics.layers.layered_network import LayeredNetwork as LayeredNetwork
+from credo.numerics.linear.clustering import ClusterTrace as ClusterTrace
 from credo.numerics.linear.moments import Moments as Moments
 from credo.numerics.linear.principal_axes import PrincipalAxes as PrincipalAxes
 from credo.study.estimator import TableClassifier as TableClassifier
