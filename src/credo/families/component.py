@@ -227,6 +227,13 @@ class Components:
         """Return the joint distribution at the most probable parameters."""
         return self._joint(lambda part: part.mode())
 
+    def log_density_at(self, joint: ClassConditional) -> float:
+        """Return the log density of class probabilities and of the parameters of all classes."""
+        classes, rows = self._parts
+        about_rows = float(np.sum(rows.log_density_at(joint.density)))
+        weights = Categorical(np.exp(joint.log_weight))
+        return about_rows + float(np.sum(classes.log_density_at(weights)))
+
     def sample(self, rng: np.random.Generator, n: int | None = None) -> ClassConditional:
         """Return the joint distribution at ``n`` draws of the parameters."""
         classes, rows = self._parts

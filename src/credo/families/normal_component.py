@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 from types import MappingProxyType
 from typing import Any
 
@@ -32,7 +33,9 @@ __all__ = [
     "is_normal_vector",
     "lifted",
     "pooled_features",
+    "mixture_belief",
     "row_parts",
+    "share_terms",
     "weak_belief",
 ]
 
@@ -75,6 +78,61 @@ def weak_belief(covariance: str, pooled: NormalStatistics, n_classes: int) -> No
         )
     belief = COVARIANCES[covariance].weak(alike)
     return belief
+
+
+def mixture_belief(covariance: str, pooled: NormalStatistics, n_components: int) -> NormalBelief:
+    """Return a weak prior about the components of a mixture, in the units of the data.
+
+    As for classes, but components divide the volume of the data: variances are about
+    ``pooled / K^(2 / d)`` [fraley2007]_.
+    """
+    d = max(len(pooled.mean), 1)
+    part = NormalStatistics(pooled.weight, pooled.mean, pooled.weight * pooled.usual_variance())
+    belief: Any = weak_belief(covariance, part, n_components)
+    shrink = float(n_components) ** (-2.0 / d)
+    name = "rate" if covariance in ("diagonal", "spherical") else "scale_matrix"
+    return belief._rebuild(
+        batch_shape=belief.batch_shape,
+        **{
+            field.name: getattr(belief, field.name) * (shrink if field.name == name else 1.0)
+            for field in fields(belief)
+        },
+    )
+
+
+def share_terms(rows: Belief, knowledge: Any) -> tuple[Array, Array, Array]:
+    """Return offsets (K,), centers (K, d) and roots of the log joint density of normal rows.
+
+    ``log p(k, x) = offset_k - |root_k^-1 (x - center_k)|^2 / 2``, or its expectation under a
+    belief; roots are lower factors (K, d, d), or standard deviations (K, d) where columns are
+    independent.
+    """
+    is_vector = is_normal_vector(rows)
+    if isinstance(knowledge, ClassConditional):
+        density: Any = knowledge.density
+        peak = np.asarray(density.log_prob(density.loc))
+        offset = knowledge.log_weight + (peak if density.event_shape else peak.sum(axis=-1))
+        k, d = len(offset), density.loc.shape[-1]
+        center = np.broadcast_to(density.loc, (k, d))
+        if is_vector:
+            lower = density.form.factor.lower
+            return offset, center, np.broadcast_to(lower, (k, d, d))
+        if density.event_shape:
+            square = np.diagonal(density.form.dense(), axis1=-2, axis2=-1)
+            return offset, center, np.broadcast_to(np.sqrt(square), (k, d))
+        return offset, center, np.broadcast_to(density.scale, (k, d))
+    belief: Any = knowledge.rows
+    log_class = knowledge.classes.expected_log_density(np.arange(knowledge.n_classes))
+    if is_vector:
+        joint = expected_normal(belief)
+        offset, center, lower = share_terms(rows, joint)
+        return log_class + offset, center, lower
+    center = belief.location
+    about = belief.row_total(belief.expected_log_density(center))
+    variance = belief.rate / belief.shape
+    if belief.is_joint:
+        variance = variance[..., None]
+    return log_class + about, center, np.broadcast_to(np.sqrt(variance), center.shape)
 
 
 def pooled_features(statistics: ComponentStatistics) -> NormalStatistics:
