@@ -9,15 +9,19 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from credo.inference.engine.engine import ConvergenceWarning, Inference, Steps, run
-from credo.inference.latent.expectation_maximization import ExpectationMaximization
+from credo.inference.engine.engine import ConvergenceWarning, Inference, Move, Steps, run
+from credo.inference.engine.problem import LatentProblem
+from credo.inference.latent.expectation_maximization import (
+    ExpectationMaximization,
+    LatentState,
+)
 from credo.inference.latent.latent_class import DegenerateComponent, IncompleteRows
 from credo.numerics.array import Array, merged_rows
 from credo.numerics.form import Form
@@ -223,24 +227,23 @@ def _recorded(
     engine: ExpectationMaximization, problem: Any
 ) -> tuple[Inference, tuple[Any, ...]]:
     """Return the answer of an engine, and what was known at each step before its objective."""
-    steps: list[Any] = []
-    found = run(_Recording(engine, steps), problem)
-    return found, tuple(steps[: len(found.trace)])
+    noting = _Noting(engine.tolerance, engine.max_steps)
+    found = run(noting, problem)
+    return found, tuple(noting.steps[: len(found.trace)])
 
 
-class _Recording:
+@dataclass(frozen=True)
+class _Noting(ExpectationMaximization):
     """An engine that notes the belief from which each step is taken."""
 
-    is_random = False
+    steps: list[Any] = field(default_factory=list)
 
-    def __init__(self, engine: ExpectationMaximization, steps: list[Any]) -> None:
-        self.engine, self.steps, self.stop = engine, steps, engine.stop
-        self.init, self.posterior = engine.init, engine.posterior
-        self.title = type(engine).__name__
-
-    def step(self, problem: Any, state: Any, rng: Generator) -> Any:
+    def step(
+        self, problem: LatentProblem, state: LatentState, rng: Generator
+    ) -> tuple[LatentState, Move]:
+        """Note where the step begins, and take it."""
         self.steps.append(state.belief)
-        return self.engine.step(problem, state, rng)
+        return super().step(problem, state, rng)
 
 
 def started_share(data: IncompleteRows, rng: Generator) -> Array:
