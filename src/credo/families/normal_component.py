@@ -94,8 +94,8 @@ def mixture_belief(covariance: str, pooled: NormalStatistics, n_components: int)
     return belief._rebuild(
         batch_shape=belief.batch_shape,
         **{
-            field.name: getattr(belief, field.name) * (shrink if field.name == name else 1.0)
-            for field in fields(belief)
+            part.name: np.asarray(getattr(belief, part.name) * (shrink if part.name == name else 1.0))
+            for part in fields(belief)
         },
     )
 

@@ -38,6 +38,9 @@ __all__ = ["log_predictives", "sweeps"]
 
 Codes = NDArray[np.int64]
 
+NEGLIGIBLE = 45.0
+"""Below the most probable cluster by this many nats, a cluster is never drawn."""
+
 LOG_TWO_PI = math.log(2.0 * math.pi)
 
 
@@ -311,6 +314,41 @@ def _split_or_merge(
     return n_active - 1
 
 
+@compiled_part()
+def _log_vector(
+    x: Array,
+    i: int,
+    state: Array,
+    k: int,
+    work: Array,
+    head: tuple[int, float, float],
+    table: Array,
+    least: float,
+) -> float:
+    """Return what `_log_predictive` does of a vector alone, without views of rows.
+
+    It may be minus infinity where it is surely below ``least``.
+    """
+    d, strength, df = head
+    n = state[k, 0]
+    square = 0.0
+    base = 1 + d
+    for a in range(d):
+        z = x[i, a] - state[k, 1 + a]
+        for b in range(a):
+            z -= state[k, base + a * d + b] * work[b]
+        z /= state[k, base + a * d + a]
+        work[a] = z
+        square += z * z
+    half = 0.5 * (df + n + 1.0)
+    top = table[int(n)] - state[k, base + d * d]
+    square *= (strength + n) / (strength + n + 1.0)
+    # log1p(u) is at least u / (1 + u), which costs much less.
+    if top - half * square / (1.0 + square) < least:
+        return -math.inf
+    return top - half * math.log1p(square)
+
+
 @compiled()
 def sweeps(
     x: Array,
@@ -332,6 +370,7 @@ def sweeps(
     gamma, log_new = law
     n = x.shape[0]
     n_slots = log_new.size
+    head, table, is_vector = model[:3], model[3], model[4].size == 0
     state = np.empty((n_slots, empty.size))
     work, parts = np.empty(max(model[0], 1)), np.empty((3, empty.size))
     members, side = np.empty(n, np.int64), np.empty(n, np.int8)
@@ -356,11 +395,25 @@ def sweeps(
                 active[place[k]] = last
                 place[last] = place[k]
                 active[n_active] = k
-            top = -math.inf
             n_options = n_active
+            top = -math.inf
+            if n_active < n_slots:
+                top = log_new[n_active] + base[i]
+            if state[k, 0] > 0.5:
+                if is_vector:
+                    log_own = _log_vector(x, i, state, k, work, head, table, -math.inf)
+                else:
+                    log_own = _log_predictive(row, state[k], work, model)
+                top = max(top, log_size[int(state[k, 0])] + log_own)
             for a in range(n_active):
-                s = state[active[a]]
-                log_weight = log_size[int(s[0])] + _log_predictive(row, s, work, model)
+                c = active[a]
+                log_n = log_size[int(state[c, 0])]
+                if is_vector:
+                    least = top - log_n - NEGLIGIBLE
+                    log_own = _log_vector(x, i, state, c, work, head, table, least)
+                else:
+                    log_own = _log_predictive(row, state[c], work, model)
+                log_weight = log_n + log_own
                 weight[a] = log_weight
                 top = max(top, log_weight)
             if n_active < n_slots:
@@ -369,7 +422,8 @@ def sweeps(
                 n_options += 1
             total = 0.0
             for a in range(n_options):
-                total += math.exp(weight[a] - top)
+                if weight[a] > top - NEGLIGIBLE:
+                    total += math.exp(weight[a] - top)
                 weight[a] = total
             u = _next(word) * total
             a = 0
