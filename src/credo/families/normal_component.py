@@ -80,24 +80,26 @@ def weak_belief(covariance: str, pooled: NormalStatistics, n_classes: int) -> No
     return belief
 
 
-def mixture_belief(covariance: str, pooled: NormalStatistics, n_components: int) -> NormalBelief:
+def mixture_belief(
+    covariance: str, pooled: NormalStatistics, n_components: int, is_point: bool = True
+) -> NormalBelief:
     """Return a weak prior about the components of a mixture, in the units of the data.
 
     As for classes, but components divide the volume of the data: variances are about
-    ``pooled / K^(2 / d)`` [fraley2007]_.
+    ``pooled / K^(2 / d)``. For the most probable parameters a mean is worth a hundredth of a
+    row [fraley2007]_; for a belief, in which a prior that is too wide speaks against every
+    component, means vary as rows do.
     """
-    d = max(len(pooled.mean), 1)
-    part = NormalStatistics(pooled.weight, pooled.mean, pooled.weight * pooled.usual_variance())
-    belief: Any = weak_belief(covariance, part, n_components)
-    shrink = float(n_components) ** (-2.0 / d)
-    name = "rate" if covariance in ("diagonal", "spherical") else "scale_matrix"
-    return belief._rebuild(
-        batch_shape=belief.batch_shape,
-        **{
-            part.name: np.asarray(getattr(belief, part.name) * (shrink if part.name == name else 1.0))
-            for part in fields(belief)
-        },
-    )
+    belief: Any = weak_belief(covariance, pooled, n_components)
+    shrink = float(n_components) ** (-2.0 / max(len(pooled.mean), 1))
+    scale = {"rate": shrink, "scale_matrix": shrink}
+    if not is_point:
+        scale["strength"] = shrink / 0.01
+    values = {
+        part.name: np.asarray(getattr(belief, part.name) * scale.get(part.name, 1.0))
+        for part in fields(belief)
+    }
+    return belief._rebuild(batch_shape=belief.batch_shape, **values)
 
 
 def share_terms(rows: Belief, knowledge: Any) -> tuple[Array, Array, Array]:

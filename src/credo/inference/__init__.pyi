@@ -162,6 +162,7 @@ from credo.inference.latent.latent_class import DegenerateComponent as Degenerat
 from credo.inference.latent.latent_class import IncompleteRows as IncompleteRows
 from credo.inference.latent.latent_class import LatentClassProblem as LatentClassProblem
 from credo.inference.latent.mixture_search import MixtureSearch as MixtureSearch
+from credo.inference.latent.partition import BlockedGibbs as BlockedGibbs
 from credo.inference.latent.partition import CollapsedGibbs as CollapsedGibbs
 from credo.inference.latent.partition import PartitionLaw as PartitionLaw
 from credo.inference.latent.partition import PartitionProblem as PartitionProblem

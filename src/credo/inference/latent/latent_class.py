@@ -19,12 +19,13 @@ present. With ``e`` for the normal at the expected mean and precision of a class
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated, Any
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
 from credo.distributions.class_conditional import ClassConditional
@@ -56,7 +57,7 @@ from credo.numerics.missing import GapBlock, gap_blocks, present_precision
 from credo.numerics.special.log_domain import log_sum_exp
 from credo.numerics.special.normal_shares import normal_shares
 
-__all__ = ["DegenerateComponent", "IncompleteRows", "LatentClassProblem"]
+__all__ = ["ChunkedClassProblem", "DegenerateComponent", "IncompleteRows", "LatentClassProblem"]
 
 Codes = NDArray[np.intp]
 Knowledge = Components | ClassConditional
@@ -258,17 +259,40 @@ class LatentClassProblem:
 
     def responsibility(self, belief: Knowledge) -> Array:
         """Return the probability of each class for each row, shape (n, K)."""
-        _, joint = _log_densities(belief)
-        if self._is_joint:
-            row, label = self._pairs
-            logs = np.full(self._possible.shape, -np.inf)
-            logs[row, label] = self._pair_densities(belief)[0]
-        else:
-            logs = np.where(self._possible, joint(self.data.x), -np.inf)
+        logs = self.log_joint(belief)
         logs -= logs.max(axis=1, keepdims=True)
         share = np.exp(logs, out=logs)
         share /= share.sum(axis=1, keepdims=True)
         return share
+
+    def log_joint(self, belief: Knowledge) -> Array:
+        """Return the log density of each row in each class that it may be of, shape (n, K)."""
+        _, joint = _log_densities(belief)
+        if not self.has_hidden_values:
+            return np.where(self._possible, joint(self.data.x), -np.inf)
+        row, label = self._pairs
+        logs = np.full(self._possible.shape, -np.inf)
+        logs[row, label] = self._pair_densities(belief)[0]
+        return logs
+
+    @cached_property
+    def has_hidden_values(self) -> bool:
+        """Whether rows have gaps in normal vectors, where they are hidden values."""
+        return has_hidden_values(self.prior.rows, self.data.x)
+
+    def fill(self, x: Array, joint: ClassConditional, label: Codes, rng: Generator) -> None:
+        """Draw the gaps of normal vectors into rows (n, d), given the class of each."""
+        density: Any = joint.density
+        parts = density.parts if isinstance(self.prior.rows, Product) else (density,)
+        for (part, columns), own in zip(self._parts, parts, strict=True):
+            if not is_normal_vector(part):
+                continue
+            given = self.data.x[:, columns]
+            rows = np.flatnonzero(np.isnan(given).any(axis=1))
+            scores = rng.standard_normal((len(rows), 1, len(columns)))
+            normals = ClassConditional(np.zeros(self.data.n_classes), own)
+            drawn = normals.completed(given[rows], label[rows][:, None], scores)
+            x[np.ix_(rows, columns)] = drawn[:, 0]
 
     @cached_property
     def _is_plain(self) -> NDArray[np.bool_]:
@@ -474,6 +498,61 @@ class LatentClassProblem:
                 rows[pairs] = np.where(is_open, expected, rows[pairs])
                 extra[c] += _scatter_left(covariance[c], precision, weight[pairs], block)
         return extra
+
+
+@dataclass(frozen=True, eq=False)
+class ChunkedClassProblem:
+    """The same problem for rows that come in chunks, again and again, and never all at once.
+
+    Statistics of chunks add, so that a step is one pass over all chunks.
+
+    Attributes
+    ----------
+    chunks
+        Returns the chunks anew each time it is called.
+    problem
+        The problem of any chunk: its prior and settings; its own rows are not looked at.
+    begin
+        Parameters or belief to start from.
+    """
+
+    chunks: Callable[[], Iterable[IncompleteRows]]
+    problem: LatentClassProblem
+    begin: Knowledge
+
+    is_monotone = True
+
+    @cached_property
+    def size(self) -> float:
+        """Total weight of the rows."""
+        return float(sum(chunk.weight.sum() for chunk in self.chunks()))
+
+    @property
+    def evidence_method(self) -> str:
+        """Return "bound" for beliefs, "none" for parameters."""
+        return self.problem.evidence_method
+
+    def start(self) -> Knowledge:
+        """Return where to begin."""
+        return self.begin
+
+    def expect(self, belief: Knowledge) -> Expectation:
+        """Return expected statistics of all chunks together, and the log normalizer."""
+        total: Any = None
+        log_normalizer = 0.0
+        for chunk in self.chunks():
+            part = replace(self.problem, data=chunk, share=None).expect(belief)
+            total = part.statistics if total is None else total + part.statistics
+            log_normalizer += part.log_normalizer
+        return Expectation(total, log_normalizer)
+
+    def update(self, statistics: ComponentStatistics) -> Knowledge:
+        """Return the posterior, or the best parameters."""
+        return self.problem.update(statistics)
+
+    def penalty(self, belief: Knowledge) -> float:
+        """Return what is taken off the log normalizer."""
+        return self.problem.penalty(belief)
 
 
 def _scatter_left(covariance: Array, precision: Array, weight: Array, block: GapBlock) -> Array:

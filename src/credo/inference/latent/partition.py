@@ -24,7 +24,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
-from scipy import special
+from scipy import optimize, special
 
 from credo import families, inference
 from credo.distributions.class_conditional import ClassConditional
@@ -32,26 +32,32 @@ from credo.families.belief import Belief
 from credo.families.bernoulli import BetaBernoulli
 from credo.families.categorical import DirichletCategorical
 from credo.families.exponential import GammaExponential
-from credo.families.multivariate_normal import NormalInverseWishart
+from credo.families.multivariate_normal import NormalInverseWishart, TiedNormalInverseWishart
 from credo.families.normal import NormalInverseGamma
 from credo.families.normal_component import row_parts
 from credo.families.normal_known_variance import NormalKnownVariance
 from credo.families.poisson import GammaPoisson
 from credo.inference.engine.draws import effective_draws, r_hat
 from credo.inference.engine.engine import Account, Drawn, Inference, Step
+from credo.inference.latent.latent_class import LatentClassProblem
 from credo.numerics.array import Array
 from credo.numerics.example import Example
 from credo.numerics.form import SMALLEST, Form
 from credo.numerics.special.log_domain import log_sum_exp
 
 __all__ = [
+    "BlockedGibbs",
     "CollapsedGibbs",
     "PartitionDraws",
     "PartitionLaw",
     "PartitionProblem",
     "PartitionState",
     "PartitionStep",
+    "aligned",
     "consensus_partition",
+    "drawn_belief",
+    "drawn_rows",
+    "kept_draws",
 ]
 
 Labels = NDArray[np.int64]
@@ -59,8 +65,11 @@ Labels = NDArray[np.int64]
 MOST_CLUSTERS = 1000
 """Clusters at one time, of many rows."""
 
-MOST_COMPONENTS = 2000
-"""Components up to which a prior on their number is summed."""
+MOST_KEPT = 60
+"""Draws that are kept for predictions."""
+
+MOST_DRAWN_ROWS = 4_000_000
+"""Rows of all draws together that are summarized for predictions."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -392,8 +401,9 @@ class PartitionDraws:
 
     @property
     def n_clusters(self) -> NDArray[np.intp]:
-        """Number of clusters at each draw, shape (c, s)."""
-        return np.asarray(self.labels.max(axis=2) + 1, dtype=np.intp)
+        """Number of clusters with rows at each draw, shape (c, s)."""
+        ordered = np.sort(self.labels, axis=2)
+        return np.asarray((np.diff(ordered, axis=2) > 0).sum(axis=2) + 1, dtype=np.intp)
 
     @property
     def pooled(self) -> NDArray[np.int32]:
@@ -588,55 +598,255 @@ class CollapsedGibbs:
 
     def warmed(self, problem: PartitionProblem, state: PartitionState) -> PartitionState:
         """Return the chains where they are, with no draw that counts yet."""
-        return replace(
-            state,
-            labels=state.labels[:, :0],
-            concentrations=state.concentrations[:, :0],
-            log_density=state.log_density[:, :0],
-            is_warm=True,
-        )
+        return _without_draws(state)
 
     def joined(
         self, problem: PartitionProblem, states: Sequence[PartitionState]
     ) -> PartitionState:
         """Return the chains of several states side by side, as long as the shortest."""
-        n = min(state.labels.shape[1] for state in states)
-
-        def together(name: str, most: int | None = None) -> Any:
-            parts = [getattr(state, name) for state in states]
-            return np.concatenate(parts if most is None else [part[:, :most] for part in parts])
-
-        return PartitionState(
-            together("label"),
-            together("concentration"),
-            together("filled"),
-            together("labels", n),
-            together("concentrations", n),
-            together("log_density", n),
-            states[0].is_warm,
-        )
+        return _side_by_side(states)
 
     def posterior(self, problem: PartitionProblem, state: PartitionState) -> Inference:
         """Return the draws, and how well chains agree on their density and clusters."""
-        draws = PartitionDraws(state.labels, state.concentrations, state.log_density)
-        traces = np.stack([state.log_density, draws.n_clusters.astype(np.float64)], axis=-1)
-        is_over = state.is_warm or not self.warm_up
-        worth, ratio = float("nan"), float("nan")
-        if traces.shape[1] >= 4 and is_over:
-            with np.errstate(invalid="ignore", divide="ignore"):
-                worth = float(np.nanmin(effective_draws(traces), initial=np.inf))
-                ratio = float(np.nanmax(r_hat(traces), initial=-np.inf))
-        worth = worth if np.isfinite(worth) else float(traces.shape[0] * traces.shape[1])
-        error = float(0.5 / np.sqrt(max(worth, 1.0)))
-        account = Account(
-            "collapsed Gibbs sampling",
-            False,
-            error,
-            "standard error of a probability",
-            worth,
-            ratio if np.isfinite(ratio) else None,
+        return _drawn(state, "collapsed Gibbs sampling", state.is_warm or not self.warm_up)
+
+
+def _without_draws(state: PartitionState) -> PartitionState:
+    return replace(
+        state,
+        labels=state.labels[:, :0],
+        concentrations=state.concentrations[:, :0],
+        log_density=state.log_density[:, :0],
+        is_warm=True,
+    )
+
+
+def _side_by_side(states: Sequence[PartitionState]) -> PartitionState:
+    n = min(state.labels.shape[1] for state in states)
+
+    def together(name: str, most: int | None = None) -> Any:
+        parts = [getattr(state, name) for state in states]
+        return np.concatenate(parts if most is None else [part[:, :most] for part in parts])
+
+    return PartitionState(
+        together("label"),
+        together("concentration"),
+        together("filled"),
+        together("labels", n),
+        together("concentrations", n),
+        together("log_density", n),
+        states[0].is_warm,
+    )
+
+
+def _drawn(state: PartitionState, method: str, is_over: bool) -> Inference:
+    """Return draws as an answer, with what they are worth."""
+    draws = PartitionDraws(state.labels, state.concentrations, state.log_density)
+    traces = np.stack([state.log_density, draws.n_clusters.astype(np.float64)], axis=-1)
+    worth, ratio = float("nan"), float("nan")
+    if traces.shape[1] >= 4 and is_over:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            worth = float(np.nanmin(effective_draws(traces), initial=np.inf))
+            ratio = float(np.nanmax(r_hat(traces), initial=-np.inf))
+    worth = worth if np.isfinite(worth) else float(traces.shape[0] * traces.shape[1])
+    account = Account(
+        method,
+        False,
+        float(0.5 / np.sqrt(max(worth, 1.0))),
+        "standard error of a probability",
+        worth,
+        ratio if np.isfinite(ratio) else None,
+    )
+    return Inference(draws, account=account)
+
+
+def aligned(labels: NDArray[Any], reference: NDArray[Any], n_classes: int) -> NDArray[np.intp]:
+    """Return labels (s, n) with classes renamed so that most rows are as in a reference (n,).
+
+    Examples
+    --------
+    >>> aligned(np.array([[1, 1, 0]]), np.array([0, 0, 1]), 2)
+    array([[0, 0, 1]])
+    """
+    answer = np.empty(labels.shape, dtype=np.intp)
+    for s, one in enumerate(labels):
+        table = np.zeros((n_classes, n_classes))
+        np.add.at(table, (one, reference), 1.0)
+        own, new = optimize.linear_sum_assignment(-table)
+        name = np.empty(n_classes, dtype=np.intp)
+        name[own] = new
+        answer[s] = name[one]
+    return answer
+
+
+def kept_draws(draws: PartitionDraws, n_rows: int) -> NDArray[np.intp]:
+    """Return which of all draws to keep for predictions: evenly spaced, and not too many."""
+    n = draws.labels.shape[0] * draws.labels.shape[1]
+    most = int(np.clip(MOST_DRAWN_ROWS // max(n_rows, 1), 8, MOST_KEPT))
+    return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.intp))
+
+
+def drawn_belief(rows: Belief, x: Array, labels: NDArray[Any], n_classes: int) -> Any:
+    """Return the belief about the rows of each class at each draw, batch (s * K,).
+
+    Parameters
+    ----------
+    rows
+        Belief about the rows of each class, with a leading axis of K.
+    x
+        Rows (n, d), or those of each draw, (s, n, d), where gaps were drawn.
+    labels
+        Class of each row at each draw, shape (s, n).
+    """
+    s, n = labels.shape
+    each = np.broadcast_to(x, (s, *x.shape[-2:]))
+    if isinstance(rows, TiedNormalInverseWishart):
+        parts = [
+            rows.update(rows.statistics_by_group(one, label, n_classes)).groups()
+            for one, label in zip(each, labels, strict=True)
+        ]
+        names = ("location", "strength", "df", "scale_matrix")
+        return NormalInverseWishart(
+            *(np.concatenate([getattr(part, name) for part in parts]) for name in names)
         )
-        return Inference(draws, account=account)
+    code = (np.arange(s)[:, None] * n_classes + labels).ravel()
+    wide: Any = rows[np.tile(np.arange(n_classes), s)]
+    statistics = wide.statistics_by_group(each.reshape(s * n, -1), code, s * n_classes)
+    return wide.update(statistics)
+
+
+def drawn_rows(
+    problem: LatentClassProblem, labels: NDArray[Any], rng: Generator, n_rounds: int = 3
+) -> Array:
+    """Return rows whose gaps in normal vectors are drawn given the classes of each draw.
+
+    The rows themselves, (n, d), if there are no such gaps, and else (s, n, d).
+    """
+    if not problem.has_hidden_values:
+        return problem.data.x
+    mean = problem.data.pooled().mean
+    begun = np.where(np.isnan(problem.data.x), mean, problem.data.x)
+    answer = np.repeat(begun[None], len(labels), axis=0)
+    for x, label in zip(answer, labels, strict=True):
+        for _ in range(n_rounds):
+            statistics = problem.prior.statistics_of(x, label, problem.data.weight)
+            joint = problem.prior.update(statistics).sample(rng)
+            problem.fill(x, joint, label, rng)
+    return answer
+
+
+@dataclass(frozen=True)
+class BlockedGibbs:
+    """Draw all parameters given the classes of rows, then all classes given the parameters.
+
+    For any family, also where classes share parameters; it moves less freely than
+    `CollapsedGibbs`, and rows of known classes stay where they are.
+
+    Attributes
+    ----------
+    n_draws
+        Draws of each chain that count.
+    warm_up
+        Draws of each chain before those.
+    n_chains
+        Chains, which begin with the start of the problem.
+    """
+
+    n_draws: int = 500
+    warm_up: int = 250
+    n_chains: int = 2
+
+    block_size: ClassVar[int] = 25
+    problem = LatentClassProblem
+    is_random: ClassVar[bool] = True
+
+    @property
+    def stop(self) -> Drawn:
+        """All is drawn."""
+        return Drawn(self.n_draws, self.warm_up)
+
+    @classmethod
+    def examples(cls) -> tuple[Example, ...]:
+        """Return engines for the laws, each with a problem to solve."""
+        rows = inference.IncompleteRows.unlabeled([[0], [1], [0], [9], [8], [12]], n_classes=2)
+        weights = families.DirichletCategorical([1.0, 1.0])
+        prior = families.Components(weights, families.GammaPoisson([1.0], 0.1))
+        return (Example(cls(60, 30, 2), problem=inference.LatentClassProblem(rows, prior)),)
+
+    def init(self, problem: LatentClassProblem, rng: Generator) -> PartitionState:
+        """Return chains at the start of the problem."""
+        n, d = problem.data.x.shape
+        share = problem.share
+        if share is None:
+            share = problem.responsibility(problem.start())
+        label = np.where(problem.data.label >= 0, problem.data.label, share.argmax(axis=1))
+        begun = problem.data.x[None] if problem.has_hidden_values else np.empty((1, 0, d))
+        pooled = problem.data.pooled()
+        begun = np.where(np.isnan(begun), pooled.mean, begun)
+        return PartitionState(
+            np.repeat(label[None].astype(np.int64), self.n_chains, axis=0),
+            np.ones(self.n_chains),
+            np.repeat(begun, self.n_chains, axis=0),
+            np.empty((self.n_chains, 0, n), dtype=np.int32),
+            np.empty((self.n_chains, 0)),
+            np.empty((self.n_chains, 0)),
+            False,
+        )
+
+    def step(
+        self, problem: LatentClassProblem, state: PartitionState, rng: Generator
+    ) -> tuple[PartitionState, PartitionStep]:
+        """Take some draws of every chain."""
+        most = self.n_draws if state.is_warm or not self.warm_up else self.warm_up
+        left = most - state.labels.shape[1]
+        n_draws = min(self.block_size, left) if left > 0 else self.block_size
+        label, filled = state.label.copy(), state.filled.copy()
+        labels = np.empty((len(label), n_draws, label.shape[1]), dtype=np.int32)
+        log_density = np.empty((len(label), n_draws))
+        for c in range(len(label)):
+            for s in range(n_draws):
+                x = filled[c] if problem.has_hidden_values else problem.data.x
+                log_density[c, s] = _redrawn(problem, label[c], x, rng)
+                labels[c, s] = label[c]
+        after = replace(
+            state,
+            label=label,
+            filled=filled,
+            labels=np.concatenate([state.labels, labels], axis=1),
+            concentrations=np.ones((len(label), state.labels.shape[1] + n_draws)),
+            log_density=np.concatenate([state.log_density, log_density], axis=1),
+        )
+        n_classes = len(np.unique(label[0]))
+        n_so_far = after.labels.shape[1]
+        return after, PartitionStep(float(log_density[0, -1]), n_so_far, n_classes)
+
+    def warmed(self, problem: LatentClassProblem, state: PartitionState) -> PartitionState:
+        """Return the chains where they are, with no draw that counts yet."""
+        return _without_draws(state)
+
+    def joined(
+        self, problem: LatentClassProblem, states: Sequence[PartitionState]
+    ) -> PartitionState:
+        """Return the chains of several states side by side, as long as the shortest."""
+        return _side_by_side(states)
+
+    def posterior(self, problem: LatentClassProblem, state: PartitionState) -> Inference:
+        """Return the draws, and how well chains agree on their density and classes."""
+        return _drawn(state, "blocked Gibbs sampling", state.is_warm or not self.warm_up)
+
+
+def _redrawn(problem: LatentClassProblem, label: Labels, x: Array, rng: Generator) -> float:
+    """Draw parameters and then classes and gaps, in place; return the log density of rows."""
+    statistics = problem.prior.statistics_of(x, label, problem.data.weight)
+    joint = problem.prior.update(statistics).sample(rng)
+    logs = problem.log_joint(joint)
+    log_row = log_sum_exp(logs, axis=1)
+    share = np.cumsum(np.exp(logs - log_row[:, None]), axis=1)
+    drawn = (share <= rng.uniform(size=len(x))[:, None] * share[:, -1:]).sum(axis=1)
+    label[:] = np.where(problem.data.label >= 0, problem.data.label, drawn)
+    if problem.has_hidden_values:
+        problem.fill(x, joint, label, rng)
+    return float(problem.data.weight @ log_row)
 
 
 def drawn_concentration(
