@@ -16,6 +16,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from credo.families.component import WithBackground
 from credo.inference.engine.engine import ConvergenceWarning, Inference, Move, Steps, run
 from credo.inference.engine.problem import LatentProblem
 from credo.inference.latent.expectation_maximization import (
@@ -146,7 +147,7 @@ class MixtureSearch:
 
     def _starts(self, problem: Any, rng: Generator) -> Iterator[Array]:
         for _ in range(self.n_restarts):
-            yield started_share(problem.data, rng)
+            yield started_share(problem.data, rng, _n_alike(problem))
 
     def _tried(
         self, problem: Any, share: Array, start: str, climbs: list[Climb]
@@ -164,7 +165,7 @@ class MixtureSearch:
         self, problem: Any, best: tuple[float, Array, Any], rng: Generator, climbs: list[Climb]
     ) -> tuple[float, Array, Any]:
         """Return the best after splits and merges, as long as they lead higher."""
-        if problem.data.n_classes < 3 or (problem.data.label >= 0).any():
+        if _n_alike(problem) < 3 or (problem.data.label >= 0).any():
             return best
         is_better = True
         while is_better:
@@ -186,9 +187,10 @@ class MixtureSearch:
         weight = problem.data.weight
         length = np.sqrt(np.maximum(weight @ share**2, 1e-300))
         overlap = (share * weight[:, None]).T @ share / (length[:, None] * length)
-        first, second = np.triu_indices(share.shape[1], 1)
+        n_alike = _n_alike(problem)
+        first, second = np.triu_indices(n_alike, 1)
         pairs = np.argsort(-overlap[first, second], kind="stable")
-        heavy = np.argsort(-(weight @ share), kind="stable")
+        heavy = np.argsort(-(weight @ share[:, :n_alike]), kind="stable")
         candidates = [
             (int(first[p]), int(second[p]), int(k))
             for rank in range(len(heavy))
@@ -209,12 +211,15 @@ class MixtureSearch:
     ) -> tuple[Inference, MixtureHistory]:
         """Return the end of a full climb from the best start, heaviest component first."""
         share, posterior = best[1], best[2]
+        n_alike = _n_alike(problem)
         for _ in range(2):
             if not (problem.data.label >= 0).any():
-                weight = problem.expect(posterior).statistics.classes.counts
-                if (np.diff(weight) <= 1e-9 * weight.sum()).all() and posterior is not best[2]:
+                weight = problem.expect(posterior).statistics.classes.counts[:n_alike]
+                is_falling = (np.diff(weight) <= 1e-9 * weight.sum()).all()
+                if is_falling and posterior is not best[2]:
                     break
-                share = share[:, np.argsort(-weight, kind="stable")]
+                order = np.argsort(-weight, kind="stable")
+                share = share[:, np.append(order, np.arange(n_alike, share.shape[1]))]
             found, steps = _recorded(self.engine, replace(problem, share=share))
             posterior = found.posterior
         objective = np.array([step.objective for step in found.trace])
@@ -246,13 +251,25 @@ class _Noting(ExpectationMaximization):
         return super().step(problem, state, rng)
 
 
-def started_share(data: IncompleteRows, rng: Generator) -> Array:
+BACKGROUND = 0.05
+"""Share of every row in the background to start from."""
+
+
+def _n_alike(problem: Any) -> int:
+    """Return how many components are of one family and may change places."""
+    has_background = isinstance(problem.prior.rows, WithBackground)
+    return int(problem.data.n_classes) - has_background
+
+
+def started_share(data: IncompleteRows, rng: Generator, n_alike: int | None = None) -> Array:
     """Return each row as a whole in the nearest of the centers that k-means finds, (n, K).
 
     Columns are in units of their spread, gaps at their means; the order of rows, copies in
     place of weights and the units of columns do not matter. Rows with labels are in these.
+    Components beyond ``n_alike`` have a small share of every row.
     """
-    pooled, k = data.pooled(), data.n_classes
+    pooled, n_classes = data.pooled(), data.n_classes
+    k = n_classes if n_alike is None else n_alike
     unit = np.sqrt(pooled.usual_variance())
     standard = np.nan_to_num((data.x - pooled.mean) / unit)
     counts = data.weight > 0
@@ -267,9 +284,14 @@ def started_share(data: IncompleteRows, rng: Generator) -> Array:
         rows = np.repeat(rows, copies, axis=0)
     centers = kmeans(rows, k, rng).centers
     place = nearest(standard, centers)
-    share = np.zeros((len(standard), k))
-    share[np.arange(len(standard)), np.where(data.label >= 0, data.label, place)] = data.weight
-    return share
+    share = np.zeros((len(standard), n_classes))
+    every = np.arange(len(standard))
+    share[every, place] = 1.0
+    if n_classes > k:
+        share = (1.0 - BACKGROUND) * share + BACKGROUND * (np.arange(n_classes) >= k)
+    is_known = data.label >= 0
+    share[is_known] = data.label[is_known, None] == np.arange(n_classes)
+    return np.asarray(share * data.weight[:, None])
 
 
 def _upper_half(data: IncompleteRows, share: Array) -> NDArray[np.bool_]:
