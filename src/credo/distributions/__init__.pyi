@@ -3,6 +3,9 @@ from credo.distributions.beta import Beta as Beta
 from credo.distributions.binomial import Binomial as Binomial
 from credo.distributions.categorical import Categorical as Categorical
 from credo.distributions.dirichlet import Dirichlet as Dirichlet
+from credo.distributions.dirichlet_process import ChineseRestaurant as ChineseRestaurant
+from credo.distributions.dirichlet_process import DirichletProcess as DirichletProcess
+from credo.distributions.dirichlet_process import StickBreaking as StickBreaking
 from credo.distributions.distribution import Distribution as Distribution
 from credo.distributions.empirical import Empirical as Empirical
 from credo.distributions.estimate import Estimate as Estimate

@@ -21,7 +21,7 @@ from credo.distributions.univariate import Univariate
 from credo.numerics.array import Array, as_float
 from credo.numerics.special.log_domain import log_sum_exp
 
-__all__ = ["Mixture"]
+__all__ = ["Alternatives", "Mixture"]
 
 # Integrals over outcomes use hundreds of nodes per row; this many rows at a time fit a cache.
 ROWS_AT_ONCE = 1024
@@ -315,6 +315,69 @@ class Mixture(Univariate):
             if chosen.any():
                 answer = np.where(chosen, part._draw(rng, shape), answer)
         return np.asarray(answer)
+
+
+@dataclass(frozen=True, eq=False)
+class Alternatives(Distribution):
+    """Distributions of one family, and a last one of another, side by side as a batch.
+
+    Attributes
+    ----------
+    rows
+        Distributions of vectors, batch shape (K,), or of independent numbers, (K, d).
+    background
+        A distribution of vectors, of one entry.
+    """
+
+    rows: Distribution
+    background: Distribution
+    _shared: ClassVar[frozenset[str]] = frozenset(["background"])
+
+    @property
+    def event_shape(self) -> tuple[int, ...]:
+        """Shape of one row."""
+        return self.background.event_shape
+
+    @cached_property
+    def batch_shape(self) -> tuple[int, ...]:
+        """One entry for each alternative."""
+        return (int(self.rows.batch_shape[0]) + 1,)
+
+    def log_prob(self, x: ArrayLike) -> Array:
+        """Return the log density of rows (..., 1, d) in each alternative, (..., K)."""
+        value = as_float(x)
+        own, other = self.rows.log_prob(value), self.background.log_prob(value)
+        if not self.rows.event_shape:
+            own = own.sum(axis=-1)
+        other = np.broadcast_to(other, (*own.shape[:-1], 1))
+        return np.concatenate([own, other], axis=-1)
+
+    def mean(self) -> Array:
+        """Return the mean of each alternative, shape (K, d)."""
+        return self._joined(self.rows.mean(), self.background.mean())
+
+    def variance(self) -> Array:
+        """Return the variances of each alternative, shape (K, d)."""
+        return self._joined(self.rows.variance(), self.background.variance())
+
+    def mode(self) -> Array:
+        """Return the mode of each alternative, shape (K, d)."""
+        return self._joined(self.rows.mode(), self.background.mode())
+
+    def entropy(self) -> Array:
+        """Return the entropy of each alternative, shape (K,)."""
+        own = self.rows.entropy()
+        total = own if self.rows.event_shape else own.sum(axis=-1)
+        return np.append(total, self.background.entropy())
+
+    def _joined(self, own: Array, other: Array) -> Array:
+        return np.concatenate([own, np.broadcast_to(other, (1, own.shape[-1]))])
+
+    def _draw(self, rng: Generator, shape: tuple[int, ...]) -> Array:
+        n = shape[:-1]
+        own = self.rows._draw(rng, n + self.rows.batch_shape)
+        other = self.background._draw(rng, n + self.background.batch_shape)
+        return np.concatenate([own, np.asarray(other)[..., None, :]], axis=-2)
 
 
 TailMass = Callable[[Mixture, Array], Array]

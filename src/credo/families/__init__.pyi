@@ -28,3 +28,4 @@ from credo.families.poisson import PoissonStatistics as PoissonStatistics
 from credo.families.product import Product as Product
 from credo.families.product import ProductStatistics as ProductStatistics
 from credo.families.ridge_belief import RidgeBelief as RidgeBelief
+from credo.families.stick_breaking import StickBreakingCategorical as StickBreakingCategorical

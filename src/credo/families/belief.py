@@ -75,6 +75,16 @@ class Belief(Batched):
         """Return the observation distribution of largest likelihood, whatever is believed."""
         return statistics.maximum_likelihood()
 
+    def log_density_at(self, observation: Any) -> Array:
+        """Return the log density of the parameters of an observation distribution.
+
+        Of the parameters that ``mode`` speaks of: the mean and the covariance of a normal.
+        """
+        raise TypeError(
+            f"{type(self).__name__} must say the log density of its parameters; found no "
+            "log_density_at. Learn a belief instead of the most probable parameters."
+        )
+
     def row_total(self, values: ArrayLike) -> Array:
         """Return one number for each row, from one for each of its features.
 

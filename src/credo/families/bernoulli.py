@@ -141,6 +141,10 @@ class BetaBernoulli(Belief):
         """Return the belief as a distribution of the probability of a one."""
         return Beta(self.a, self.b)
 
+    def log_density_at(self, observation: Bernoulli) -> Array:
+        """Return the log density of the probability of an observation distribution."""
+        return np.asarray(self.parameters().log_prob(observation.probability))
+
     def mean(self) -> Bernoulli:
         """Return the observation distribution at the mean probability, (a) / (a + b)."""
         return Bernoulli(self.a / (self.a + self.b))

@@ -150,6 +150,10 @@ class DirichletCategorical(Belief):
         """Return the belief as a distribution of the probabilities."""
         return Dirichlet(self.concentration)
 
+    def log_density_at(self, observation: Categorical) -> Array:
+        """Return the log density of the probabilities of an observation distribution."""
+        return np.asarray(self.parameters().log_prob(observation.probability))
+
     def mean(self) -> Categorical:
         """Return the observation distribution at the mean probabilities: smoothed counts."""
         return Categorical(self.concentration / self.concentration.sum(axis=-1, keepdims=True))

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from credo.distributions.categorical import Categorical
 from credo.distributions.class_conditional import ClassConditional
 from credo.distributions.distribution import Distribution
+from credo.distributions.mixture import Alternatives
 from credo.families.belief import Belief
 from credo.families.categorical import CategoricalStatistics, DirichletCategorical
 from credo.families.known import Known
@@ -31,7 +32,7 @@ from credo.families.statistics import Statistics
 from credo.numerics.array import Array, as_float
 from credo.numerics.example import Example
 
-__all__ = ["ComponentStatistics", "Components"]
+__all__ = ["ComponentStatistics", "Components", "WithBackground"]
 
 Codes = NDArray[np.intp]
 
@@ -160,6 +161,8 @@ class Components:
     def n_classes(self) -> int:
         """Number of classes."""
         classes: Any = self.classes
+        if hasattr(classes, "n_states"):
+            return int(classes.n_states)
         is_known = isinstance(classes, Known)
         shares = classes.distribution.probability if is_known else classes.concentration
         return int(shares.shape[-1])
@@ -227,6 +230,13 @@ class Components:
         """Return the joint distribution at the most probable parameters."""
         return self._joint(lambda part: part.mode())
 
+    def log_density_at(self, joint: ClassConditional) -> float:
+        """Return the log density of class probabilities and of the parameters of all classes."""
+        classes, rows = self._parts
+        about_rows = float(np.sum(rows.log_density_at(joint.density)))
+        weights = Categorical(np.exp(joint.log_weight))
+        return about_rows + float(np.sum(classes.log_density_at(weights)))
+
     def sample(self, rng: np.random.Generator, n: int | None = None) -> ClassConditional:
         """Return the joint distribution at ``n`` draws of the parameters."""
         classes, rows = self._parts
@@ -274,6 +284,95 @@ class Components:
 
     def _joint(self, distribution: Callable[[Any], Any]) -> ClassConditional:
         return _class_conditional(distribution(self.classes), distribution(self.rows))
+
+
+@dataclass(frozen=True, eq=False)
+class WithBackground(Belief):
+    """Belief about components of one family, and a last one that is known: a background.
+
+    Attributes
+    ----------
+    rows
+        Belief about the rows of each component but the last, with a leading axis.
+    background
+        Distribution of the rows of the last component, complete vectors.
+    """
+
+    rows: Belief
+    background: Distribution
+    _is_joint: ClassVar[bool] = True
+    has_components: ClassVar[bool] = True
+    _shared: ClassVar[frozenset[str]] = frozenset(["background"])
+
+    def statistics_by_share(self, x: ArrayLike, share: ArrayLike) -> Any:
+        """Return the statistics of all components but the last."""
+        return self.rows.statistics_by_share(x, as_share(share, len(as_float(x)))[:, :-1])
+
+    def statistics_by_group(
+        self, x: ArrayLike, label: ArrayLike, k: int, weight: ArrayLike = 1.0
+    ) -> Any:
+        """Return the statistics of groups of rows, of all components but the last."""
+        rows, code = as_float(x), as_label(label, len(as_float(x)), k)
+        own = code < k - 1
+        weights = as_weight(weight, len(rows))[own]
+        return self.rows.statistics_by_group(rows[own], code[own], k - 1, weights)
+
+    def update(self, statistics: Any) -> WithBackground:
+        """Return the posterior, in which the background is as it was."""
+        rows: Any = self.rows
+        return WithBackground(rows.update(statistics), self.background)
+
+    def maximum_likelihood(self, statistics: Any) -> Alternatives:
+        """Return the components of largest likelihood, and the background."""
+        return Alternatives(self.rows.maximum_likelihood(statistics), self.background)
+
+    def log_density_at(self, observation: Alternatives) -> Array:
+        """Return the log density of the parameters of all components but the last."""
+        return np.asarray(np.sum(self.rows.log_density_at(observation.rows)))
+
+    def mean(self) -> Alternatives:
+        """Return the components at their expected parameters, and the background."""
+        rows: Any = self.rows
+        return Alternatives(rows.mean(), self.background)
+
+    def mode(self) -> Alternatives:
+        """Return the components at their most probable parameters, and the background."""
+        rows: Any = self.rows
+        return Alternatives(rows.mode(), self.background)
+
+    def sample(self, rng: np.random.Generator, n: int | None = None) -> Alternatives:
+        """Return the components at drawn parameters, and the background."""
+        rows: Any = self.rows
+        return Alternatives(rows.sample(rng, n), self.background)
+
+    def predictive(self) -> Alternatives:
+        """Return the distribution of the next row of each component."""
+        rows: Any = self.rows
+        return Alternatives(rows.predictive(), self.background)
+
+    def expected_log_density(self, x: ArrayLike) -> Array:
+        """Return the mean of the log density of a row in each component, (..., K)."""
+        value, rows = as_float(x), cast(Any, self.rows)
+        own = self.rows.row_total(rows.expected_log_density(value))
+        other = self.background.log_prob(value)
+        shape = np.broadcast_shapes(own.shape[:-1], other.shape[:-1])
+        return np.concatenate(
+            [
+                np.broadcast_to(own, (*shape, own.shape[-1])),
+                np.broadcast_to(other, (*shape, 1)),
+            ],
+            axis=-1,
+        )
+
+    def kl(self, other: WithBackground) -> Array:
+        """Return the divergence of ``other`` from this belief, in nats."""
+        rows: Any = self.rows
+        return np.asarray(np.sum(rows.kl(other.rows)))
+
+    def component(self, c: int) -> Belief:
+        """Return the belief about one of the components."""
+        n = int(self.rows.batch_shape[0])
+        return self.rows.component(c) if c < n else Known(self.background)
 
 
 def _class_conditional(classes: Categorical, density: Distribution) -> ClassConditional:

@@ -135,6 +135,10 @@ class GammaExponential(Belief):
         """Return the belief as a distribution of the rate."""
         return Gamma(self.shape, self.rate)
 
+    def log_density_at(self, observation: Exponential) -> Array:
+        """Return the log density of the rate of an observation distribution."""
+        return np.asarray(self.parameters().log_prob(observation.rate))
+
     def mean(self) -> Exponential:
         """Return the observation distribution at the mean rate."""
         return Exponential(self.shape / self.rate)

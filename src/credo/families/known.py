@@ -174,6 +174,10 @@ class Known(Belief):
         """Return the distribution."""
         return self.distribution
 
+    def log_density_at(self, observation: Distribution) -> Array:
+        """Return zero: there is nothing to be unsure of."""
+        return np.zeros(())
+
     def sample(self, rng: np.random.Generator, n: int | None = None) -> Distribution:
         """Return the distribution, ``n`` times."""
         if n is None:

@@ -235,6 +235,14 @@ class NormalInverseWishart(Belief):
         d = self.location.shape[-1]
         return MultivariateNormal(self.location, _over(self.scale_matrix, self.df + d + 2.0))
 
+    def log_density_at(self, observation: MultivariateNormal) -> Array:
+        """Return the log density of mean and covariance of an observation distribution."""
+        covariance = observation.form.dense()
+        about = MultivariateNormal(self.location, _over(covariance, self.strength))
+        return np.asarray(
+            about.log_prob(observation.loc) + self.marginal_covariance().log_prob(covariance)
+        )
+
     def sample(self, rng: np.random.Generator, n: int | None = None) -> MultivariateNormal:
         """Return the observation distribution at ``n`` drawn means and covariances."""
         covariance = self.marginal_covariance().sample(rng, n)
@@ -398,6 +406,16 @@ class TiedNormalInverseWishart(Belief):
         k, d = self.location.shape[-2:]
         divisor = (self.df + d + 1.0 + k)[..., None, None]
         return MultivariateNormal(self.location, (self.scale_matrix / divisor)[..., None, :, :])
+
+    def log_density_at(self, observation: MultivariateNormal) -> Array:
+        """Return the log density of the means and of the covariance that they share."""
+        shared = observation.form.dense()
+        covariance = shared[..., 0, :, :] if shared.ndim > 2 else shared
+        about = MultivariateNormal(
+            self.location, covariance[..., None, :, :] / self.strength[..., None, None]
+        )
+        log_means = about.log_prob(observation.loc).sum(axis=-1)
+        return np.asarray(log_means + self.marginal_covariance().log_prob(covariance))
 
     def sample(self, rng: np.random.Generator, n: int | None = None) -> MultivariateNormal:
         """Return the k observation distributions at ``n`` draws of means and covariance."""

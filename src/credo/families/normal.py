@@ -240,6 +240,12 @@ class NormalInverseGamma(Belief):
         """Return the observation distribution at the jointly most probable parameters."""
         return Normal(self.location, np.sqrt(self.rate / (self.shape + 1.5)))
 
+    def log_density_at(self, observation: Normal) -> Array:
+        """Return the log density of mean and variance of an observation distribution."""
+        about = Normal(self.location, observation.scale / np.sqrt(self.strength))
+        log_variance = self.marginal_variance().log_prob(observation.scale**2)
+        return np.asarray(about.log_prob(observation.loc) + log_variance)
+
     def sample(self, rng: np.random.Generator, n: int | None = None) -> Normal:
         """Return the observation distribution at ``n`` drawn means and variances."""
         scale = np.sqrt(self.marginal_variance().sample(rng, n))
@@ -388,6 +394,13 @@ class SphericalNormalInverseGamma(Belief):
         return self._observation(
             self.location, self.rate / (self.shape + 1.0 + 0.5 * n_features)
         )
+
+    def log_density_at(self, observation: MultivariateNormal) -> Array:
+        """Return the log density of the means and of the one variance."""
+        variance = observation.form.dense()[..., 0, 0]
+        scale = np.sqrt(variance[..., None] / self.strength)
+        log_means = Normal(self.location, scale).log_prob(observation.loc).sum(axis=-1)
+        return np.asarray(log_means + self.marginal_variance().log_prob(variance))
 
     def sample(self, rng: np.random.Generator, n: int | None = None) -> MultivariateNormal:
         """Return the observation distribution at ``n`` drawn means and variances."""

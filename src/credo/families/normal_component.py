@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 from types import MappingProxyType
 from typing import Any
 
@@ -31,8 +32,10 @@ __all__ = [
     "has_hidden_values",
     "is_normal_vector",
     "lifted",
+    "mixture_belief",
     "pooled_features",
     "row_parts",
+    "share_terms",
     "weak_belief",
 ]
 
@@ -75,6 +78,63 @@ def weak_belief(covariance: str, pooled: NormalStatistics, n_classes: int) -> No
         )
     belief = COVARIANCES[covariance].weak(alike)
     return belief
+
+
+def mixture_belief(
+    covariance: str, pooled: NormalStatistics, n_components: int, is_point: bool = True
+) -> NormalBelief:
+    """Return a weak prior about the components of a mixture, in the units of the data.
+
+    As for classes, but components divide the volume of the data: variances are about
+    ``pooled / K^(2 / d)``. For the most probable parameters a mean is worth a hundredth of a
+    row [fraley2007]_; for a belief, in which a prior that is too wide speaks against every
+    component, means vary as rows do.
+    """
+    belief: Any = weak_belief(covariance, pooled, n_components)
+    shrink = float(n_components) ** (-2.0 / max(len(pooled.mean), 1))
+    scale = {"rate": shrink, "scale_matrix": shrink}
+    if not is_point:
+        scale["strength"] = shrink / 0.01
+    values = {
+        part.name: np.asarray(getattr(belief, part.name) * scale.get(part.name, 1.0))
+        for part in fields(belief)
+    }
+    return belief._rebuild(batch_shape=belief.batch_shape, **values)
+
+
+def share_terms(rows: Belief, knowledge: Any) -> tuple[Array, Array, Array]:
+    """Return offsets (K,), centers (K, d) and roots of the log joint density of normal rows.
+
+    ``log p(k, x) = offset_k - |root_k^-1 (x - center_k)|^2 / 2``, or its expectation under a
+    belief; roots are lower factors (K, d, d), or standard deviations (K, d) where columns are
+    independent.
+    """
+    is_vector = is_normal_vector(rows)
+    if isinstance(knowledge, ClassConditional):
+        density: Any = knowledge.density
+        peak = np.asarray(density.log_prob(density.loc))
+        offset = knowledge.log_weight + (peak if density.event_shape else peak.sum(axis=-1))
+        k, d = len(offset), density.loc.shape[-1]
+        center = np.broadcast_to(density.loc, (k, d))
+        if is_vector:
+            lower = density.form.factor.lower
+            return offset, center, np.broadcast_to(lower, (k, d, d))
+        if density.event_shape:
+            square = np.diagonal(density.form.dense(), axis1=-2, axis2=-1)
+            return offset, center, np.broadcast_to(np.sqrt(square), (k, d))
+        return offset, center, np.broadcast_to(density.scale, (k, d))
+    belief: Any = knowledge.rows
+    log_class = knowledge.classes.expected_log_density(np.arange(knowledge.n_classes))
+    if is_vector:
+        joint = expected_normal(belief)
+        offset, center, lower = share_terms(rows, joint)
+        return log_class + offset, center, lower
+    center = belief.location
+    about = belief.row_total(belief.expected_log_density(center))
+    variance = belief.rate / belief.shape
+    if belief.is_joint:
+        variance = variance[..., None]
+    return log_class + about, center, np.broadcast_to(np.sqrt(variance), center.shape)
 
 
 def pooled_features(statistics: ComponentStatistics) -> NormalStatistics:

@@ -80,6 +80,10 @@ class NormalKnownVariance(Belief):
         """Return the belief as a distribution of the mean."""
         return Normal(self.location, self.scale)
 
+    def log_density_at(self, observation: Normal) -> Array:
+        """Return the log density of the mean of an observation distribution."""
+        return np.asarray(self.parameters().log_prob(observation.loc))
+
     def mean(self) -> Normal:
         """Return the observation distribution at the expected mean."""
         return Normal(self.location, np.sqrt(self.variance))

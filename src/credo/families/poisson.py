@@ -143,6 +143,10 @@ class GammaPoisson(Belief):
         """Return the belief as a distribution of the rate of counts."""
         return Gamma(self.shape, self.rate)
 
+    def log_density_at(self, observation: Poisson) -> Array:
+        """Return the log density of the rate of an observation distribution."""
+        return np.asarray(self.parameters().log_prob(observation.rate))
+
     def mean(self) -> Poisson:
         """Return the observation distribution at the mean rate."""
         return Poisson(self.shape / self.rate)

@@ -182,6 +182,10 @@ class Product(Belief):
         """Return the observation distribution at the most probable parameters."""
         return self._observation(lambda part: part.mode())
 
+    def log_density_at(self, observation: IndependentColumns) -> Array:
+        """Return the log density of the parameters of all parts together."""
+        return self._sum(lambda part, i: part.log_density_at(observation.parts[i]))
+
     def sample(self, rng: np.random.Generator, n: int | None = None) -> IndependentColumns:
         """Return the observation distribution at ``n`` draws of the parameters."""
         return self._observation(lambda part: part.sample(rng, n))

@@ -158,8 +158,14 @@ from credo.inference.kernel.sparse import SparseProcess as SparseProcess
 from credo.inference.latent.expectation_maximization import (
     ExpectationMaximization as ExpectationMaximization,
 )
+from credo.inference.latent.latent_class import DegenerateComponent as DegenerateComponent
 from credo.inference.latent.latent_class import IncompleteRows as IncompleteRows
 from credo.inference.latent.latent_class import LatentClassProblem as LatentClassProblem
+from credo.inference.latent.mixture_search import MixtureSearch as MixtureSearch
+from credo.inference.latent.partition import BlockedGibbs as BlockedGibbs
+from credo.inference.latent.partition import CollapsedGibbs as CollapsedGibbs
+from credo.inference.latent.partition import PartitionLaw as PartitionLaw
+from credo.inference.latent.partition import PartitionProblem as PartitionProblem
 from credo.inference.latent.student_t import StudentTProblem as StudentTProblem
 from credo.inference.linear.automatic_relevance import (
     RelevanceDetermination as RelevanceDetermination,

@@ -28,10 +28,15 @@ from credo.models.kernel.relevance_vector import (
 from credo.models.kernel.relevance_vector import (
     RelevanceVectorRegressor as RelevanceVectorRegressor,
 )
+from credo.models.latent.dirichlet_process_mixture import (
+    DirichletProcessMixture as DirichletProcessMixture,
+)
 from credo.models.latent.factor_analysis import FactorAnalysis as FactorAnalysis
 from credo.models.latent.factor_analysis import ProbabilisticPCA as ProbabilisticPCA
+from credo.models.latent.gaussian_mixture import GaussianMixture as GaussianMixture
 from credo.models.latent.k_means import KMeans as KMeans
 from credo.models.latent.k_medoids import KMedoids as KMedoids
+from credo.models.latent.mixture_model import MixtureModel as MixtureModel
 from credo.models.latent.pca import PCA as PCA
 from credo.models.latent.pca import Whiten as Whiten
 from credo.models.linear.basis_transformer import BasisTransformer as BasisTransformer

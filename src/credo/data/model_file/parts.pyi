@@ -15,6 +15,8 @@ from credo.distributions.class_conditional import ClassConditional as ClassCondi
 from credo.distributions.elliptical import DenseCovariance as DenseCovariance
 from credo.distributions.elliptical import LowRankCovariance as LowRankCovariance
 from credo.distributions.elliptical import PrecisionForm as PrecisionForm
+from credo.distributions.mixture import Alternatives as Alternatives
+from credo.families.component import WithBackground as WithBackground
 from credo.families.linear import Rows as Rows
 from credo.families.ridge import Spectrum as Spectrum
 from credo.families.statistics import Sums as Sums
@@ -82,6 +84,11 @@ from credo.inference.kernel.sparse import SparseProcess as SparseProcess
 from credo.inference.latent.expectation_maximization import LatentState as LatentState
 from credo.inference.latent.factor_analysis import FactorModel as FactorModel
 from credo.inference.latent.latent_class import IncompleteRows as IncompleteRows
+from credo.inference.latent.mixture_search import Climb as Climb
+from credo.inference.latent.mixture_search import MixtureHistory as MixtureHistory
+from credo.inference.latent.partition import PartitionDraws as PartitionDraws
+from credo.inference.latent.partition import PartitionState as PartitionState
+from credo.inference.latent.partition import PartitionStep as PartitionStep
 from credo.inference.latent.student_t import WeightedMoments as WeightedMoments
 from credo.inference.linear.automatic_relevance import Relevances as Relevances
 from credo.inference.linear.automatic_relevance import RelevanceStep as RelevanceStep
@@ -128,6 +135,7 @@ from credo.models.gaps.row_completion import RowCompletion as RowCompletion
 from credo.models.generative.naive_bayes import CategoryCount as CategoryCount
 from credo.models.generative.naive_bayes import MixedBelief as MixedBelief
 from credo.models.generative.naive_bayes import MixedStatistics as MixedStatistics
+from credo.models.latent.mixture import ColumnKinds as ColumnKinds
 from credo.models.neighbors.nearest_neighbors import Neighborhood as Neighborhood
 from credo.models.neural.neural_network import Standardized as Standardized
 from credo.numerics.layers.layered_network import LayeredNetwork as LayeredNetwork

@@ -24,6 +24,9 @@ from credo.numerics.example import Example
 __all__ = ["ExpectationMaximization", "LatentState"]
 
 LIKELIEST = Account("expectation maximization", False, float("nan"), "unknown")
+MOST_FALL = 1e-9
+"""Relative fall of the objective that rounding explains."""
+
 CLOSEST = Account("variational Bayes", False, float("nan"), "unknown")
 
 
@@ -77,6 +80,13 @@ class ExpectationMaximization:
         expectation = problem.expect(state.belief)
         objective = expectation.log_normalizer - problem.penalty(state.belief)
         gain = (objective - state.objective) / problem.size
+        slack = MOST_FALL * (abs(objective) + problem.size)
+        if getattr(problem, "is_monotone", True) and not objective >= state.objective - slack:
+            raise ArithmeticError(
+                "no step may lower the objective, which is minus the free energy; found a fall "
+                f"from {state.objective:.15g} to {objective:.15g}. The problem does not say "
+                "the maximum of what its expectation says."
+            )
         after = LatentState(problem.update(expectation.statistics), objective)
         return after, Move(objective, gain)
 

@@ -19,12 +19,13 @@ present. With ``e`` for the normal at the expected mean and precision of a class
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated, Any
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
 from credo.distributions.class_conditional import ClassConditional
@@ -32,25 +33,31 @@ from credo.distributions.multivariate_normal import MultivariateNormal
 from credo.families.belief import Belief
 from credo.families.categorical import CategoricalStatistics
 from credo.families.component import Components, ComponentStatistics
-from credo.families.multivariate_normal import MultivariateNormalStatistics
-from credo.families.normal import NormalStatistics
+from credo.families.multivariate_normal import (
+    MultivariateNormalStatistics,
+    TiedNormalInverseWishart,
+)
+from credo.families.normal import NormalStatistics, SphericalNormalInverseGamma
 from credo.families.normal_component import (
+    NormalBelief,
     expected_normal,
     has_hidden_values,
     is_normal_vector,
     lifted,
     row_parts,
+    share_terms,
 )
 from credo.families.product import Product, ProductStatistics
 from credo.families.rows import as_weight
 from credo.inference.engine.problem import Expectation
-from credo.numerics.array import Array, as_float
+from credo.numerics.array import Array, as_float, has_missing
 from credo.numerics.form import Form
 from credo.numerics.linear.linear_algebra import symmetrize
 from credo.numerics.missing import GapBlock, gap_blocks, present_precision
 from credo.numerics.special.log_domain import log_sum_exp
+from credo.numerics.special.normal_shares import normal_shares
 
-__all__ = ["IncompleteRows", "LatentClassProblem"]
+__all__ = ["ChunkedClassProblem", "DegenerateComponent", "IncompleteRows", "LatentClassProblem"]
 
 Codes = NDArray[np.intp]
 Knowledge = Components | ClassConditional
@@ -100,6 +107,34 @@ class IncompleteRows:
         return NormalStatistics.of(self.x, self.weight)
 
 
+LEAST_SPREAD = 1e-10
+"""Variance of a component in any direction, as a share of that of all rows, that is none."""
+
+
+class DegenerateComponent(ValueError):
+    """A component has shrunk to rows that do not vary, where the likelihood has no maximum.
+
+    Attributes
+    ----------
+    component
+        Number of the component.
+    rows
+        Rows that it has shrunk to, or the first few of them.
+    """
+
+    def __init__(self, component: int, rows: tuple[int, ...]) -> None:
+        self.component, self.rows = component, rows
+        super().__init__(
+            "each component must have rows that vary in every direction, for the likelihood to "
+            f"have a maximum; found that component {component} has shrunk to rows "
+            f"{list(rows)}. Use inference='map', fewer components, or leave out columns that "
+            "are constant or repeat others."
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.component, self.rows)
+
+
 @dataclass(frozen=True, eq=False)
 class LatentClassProblem:
     """Rows of any family in classes, some or all of which are hidden.
@@ -123,6 +158,9 @@ class LatentClassProblem:
     among
         Which classes a row without a label may be of, shape (n, K); all if None. A mixture in
         each class of a classifier has several for each label.
+    has_prior
+        Whether to find the most probable parameters instead of the likeliest; the objective is
+        then the log density of rows and parameters.
 
     Examples
     --------
@@ -141,6 +179,12 @@ class LatentClassProblem:
     floor: float = 0.0
     share: Array | None = None
     among: NDArray[np.bool_] | None = None
+    has_prior: bool = False
+
+    @property
+    def is_monotone(self) -> bool:
+        """Whether no step lowers the objective; a floor may."""
+        return self.floor == 0.0
 
     @property
     def size(self) -> float:
@@ -174,6 +218,8 @@ class LatentClassProblem:
 
     def expect(self, belief: Knowledge) -> Expectation:
         """Return expected statistics of complete rows, and the log normalizer."""
+        if self._is_plain.any():
+            return self._expect_normals(belief)
         if self._is_joint:
             return self._expect_vectors(belief)
         data, is_known = self.data, self.data.label >= 0
@@ -195,13 +241,133 @@ class LatentClassProblem:
 
     def update(self, statistics: ComponentStatistics) -> Knowledge:
         """Return the posterior, or the parameters of largest likelihood."""
-        if self.is_point:
-            return self.prior.maximum_likelihood(lifted(statistics, self.floor))
-        return self.prior.update(statistics)
+        if not self.is_point:
+            return self.prior.update(statistics)
+        if self.has_prior:
+            return self.prior.update(statistics).mode()
+        self._require_spread(statistics)
+        return self.prior.maximum_likelihood(lifted(statistics, self.floor))
 
     def penalty(self, belief: Knowledge) -> float:
-        """Return the divergence of a belief from the prior; zero for parameters."""
-        return 0.0 if isinstance(belief, ClassConditional) else belief.kl(self.prior)
+        """Return the divergence of a belief from the prior.
+
+        Of parameters, minus their log density if there is a prior, and else zero.
+        """
+        if not isinstance(belief, ClassConditional):
+            return belief.kl(self.prior)
+        return -self.prior.log_density_at(belief) if self.has_prior else 0.0
+
+    def responsibility(self, belief: Knowledge) -> Array:
+        """Return the probability of each class for each row, shape (n, K)."""
+        logs = self.log_joint(belief)
+        logs -= logs.max(axis=1, keepdims=True)
+        share = np.exp(logs, out=logs)
+        share /= share.sum(axis=1, keepdims=True)
+        return share
+
+    def log_joint(self, belief: Knowledge) -> Array:
+        """Return the log density of each row in each class that it may be of, shape (n, K)."""
+        _, joint = _log_densities(belief)
+        if not self.has_hidden_values:
+            return np.where(self._possible, joint(self.data.x), -np.inf)
+        row, label = self._pairs
+        logs = np.full(self._possible.shape, -np.inf)
+        logs[row, label] = self._pair_densities(belief)[0]
+        return logs
+
+    @cached_property
+    def has_hidden_values(self) -> bool:
+        """Whether rows have gaps in normal vectors, where they are hidden values."""
+        return has_hidden_values(self.prior.rows, self.data.x)
+
+    def fill(self, x: Array, joint: ClassConditional, label: Codes, rng: Generator) -> None:
+        """Draw the gaps of normal vectors into rows (n, d), given the class of each."""
+        density: Any = joint.density
+        parts = density.parts if isinstance(self.prior.rows, Product) else (density,)
+        for (part, columns), own in zip(self._parts, parts, strict=True):
+            if not is_normal_vector(part):
+                continue
+            given = self.data.x[:, columns]
+            rows = np.flatnonzero(np.isnan(given).any(axis=1))
+            scores = rng.standard_normal((len(rows), 1, len(columns)))
+            normals = ClassConditional(np.zeros(self.data.n_classes), own)
+            drawn = normals.completed(given[rows], label[rows][:, None], scores)
+            x[np.ix_(rows, columns)] = drawn[:, 0]
+
+    @cached_property
+    def _is_plain(self) -> NDArray[np.bool_]:
+        """Which rows are normal, complete and of any class: those of a plain mixture."""
+        is_normal = isinstance(self.prior.rows, NormalBelief)
+        if not is_normal or self.among is not None:
+            return np.zeros(len(self.data.x), dtype=bool)
+        is_hidden = self.data.label < 0
+        if not has_missing(self.data.x):
+            return np.asarray(is_hidden)
+        return np.asarray(is_hidden & ~np.isnan(self.data.x).any(axis=1))
+
+    @cached_property
+    def _plain_rows(self) -> tuple[Array, Array | None]:
+        """Rows and weights of a plain mixture; None for weights that are all one."""
+        every = bool(self._is_plain.all())
+        x = self.data.x if every else self.data.x[self._is_plain]
+        weight = self.data.weight if every else self.data.weight[self._is_plain]
+        return x, None if (weight == 1.0).all() else weight
+
+    @cached_property
+    def _others(self) -> LatentClassProblem | None:
+        """The same problem for all rows but those of a plain mixture."""
+        rest = ~self._is_plain
+        return replace(self, data=self.data[rest], share=None) if rest.any() else None
+
+    def _expect_normals(self, belief: Knowledge) -> Expectation:
+        """Return expected statistics of normal rows, most of them complete."""
+        offset, centers, lower = share_terms(self.prior.rows, belief)
+        found = normal_shares(*self._plain_rows, offset, centers, lower)
+        if not np.isfinite(found.log_total):
+            raise FloatingPointError(
+                "log densities of all rows must be finite; found that a row is too far from "
+                "every component, in its units, for a square to be finite. Leave out rows far "
+                "from all others, or change the unit of their columns."
+            )
+        rows: Any
+        if is_normal_vector(self.prior.rows):
+            rows = MultivariateNormalStatistics(found.weight, found.mean, found.scatter)
+        else:
+            weight = np.broadcast_to(found.weight[:, None], found.mean.shape)
+            rows = NormalStatistics(weight, found.mean, found.scatter)
+        statistics = ComponentStatistics(CategoricalStatistics(found.weight), rows)
+        if self._others is None:
+            return Expectation(statistics, found.log_total)
+        others = self._others.expect(belief)
+        log_total = found.log_total + others.log_normalizer
+        return Expectation(statistics + others.statistics, log_total)
+
+    def _require_spread(self, statistics: ComponentStatistics) -> None:
+        """Refuse normal components that shrink to a point or a plane: likelihood is endless."""
+        rows: Any = statistics.rows
+        if self.floor > 0 or not isinstance(
+            rows, NormalStatistics | MultivariateNormalStatistics
+        ):
+            return
+        unit = np.sqrt(self.data.pooled().usual_variance())
+        count = np.maximum(statistics.classes.counts, 1e-300)
+        if isinstance(rows, NormalStatistics):
+            least = (rows.scatter / np.maximum(rows.weight, 1e-300) / unit**2).min(axis=1)
+            if isinstance(self.prior.rows, SphericalNormalInverseGamma):
+                least = rows.scatter.sum(axis=1) / np.maximum(rows.weight.sum(axis=1), 1e-300)
+                least = least / float(unit.max()) ** 2
+        else:
+            scatter = rows.scatter / (unit[:, None] * unit)
+            if isinstance(self.prior.rows, TiedNormalInverseWishart):
+                scatter, count = scatter.sum(axis=0)[None], count.sum()[None]
+            least = np.linalg.eigvalsh(scatter)[:, 0] / count
+        worst = int(np.argmin(least))
+        if least[worst] > LEAST_SPREAD:
+            return
+        away = np.nan_to_num((self.data.x - rows.mean[worst]) / unit)
+        near = np.argsort((away**2).sum(axis=1), kind="stable")
+        n_near = int(np.clip(np.ceil(statistics.classes.counts[worst]), 1, 5))
+        raise DegenerateComponent(worst, tuple(int(i) for i in near[:n_near]))
 
     @cached_property
     def _is_joint(self) -> bool:
@@ -334,6 +500,61 @@ class LatentClassProblem:
                 rows[pairs] = np.where(is_open, expected, rows[pairs])
                 extra[c] += _scatter_left(covariance[c], precision, weight[pairs], block)
         return extra
+
+
+@dataclass(frozen=True, eq=False)
+class ChunkedClassProblem:
+    """The same problem for rows that come in chunks, again and again, and never all at once.
+
+    Statistics of chunks add, so that a step is one pass over all chunks.
+
+    Attributes
+    ----------
+    chunks
+        Returns the chunks anew each time it is called.
+    problem
+        The problem of any chunk: its prior and settings; its own rows are not looked at.
+    begin
+        Parameters or belief to start from.
+    """
+
+    chunks: Callable[[], Iterable[IncompleteRows]]
+    problem: LatentClassProblem
+    begin: Knowledge
+
+    is_monotone = True
+
+    @cached_property
+    def size(self) -> float:
+        """Total weight of the rows."""
+        return float(sum(chunk.weight.sum() for chunk in self.chunks()))
+
+    @property
+    def evidence_method(self) -> str:
+        """Return "bound" for beliefs, "none" for parameters."""
+        return self.problem.evidence_method
+
+    def start(self) -> Knowledge:
+        """Return where to begin."""
+        return self.begin
+
+    def expect(self, belief: Knowledge) -> Expectation:
+        """Return expected statistics of all chunks together, and the log normalizer."""
+        total: Any = None
+        log_normalizer = 0.0
+        for chunk in self.chunks():
+            part = replace(self.problem, data=chunk, share=None).expect(belief)
+            total = part.statistics if total is None else total + part.statistics
+            log_normalizer += part.log_normalizer
+        return Expectation(total, log_normalizer)
+
+    def update(self, statistics: ComponentStatistics) -> Knowledge:
+        """Return the posterior, or the best parameters."""
+        return self.problem.update(statistics)
+
+    def penalty(self, belief: Knowledge) -> float:
+        """Return what is taken off the log normalizer."""
+        return self.problem.penalty(belief)
 
 
 def _scatter_left(covariance: Array, precision: Array, weight: Array, block: GapBlock) -> Array:

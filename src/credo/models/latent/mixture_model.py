@@ -1,0 +1,278 @@
+"""Mixtures of any family: rows of numbers, truth values, categories, counts and times."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Annotated, Any, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from credo.distributions.class_conditional import ClassConditional
+from credo.distributions.independent_columns import IndependentColumns
+from credo.distributions.uniform import Uniform
+from credo.families.categorical import DirichletCategorical
+from credo.families.component import Components, WithBackground
+from credo.families.normal_component import mixture_belief
+from credo.inference.engine.engine import Inference, run
+from credo.inference.latent.expectation_maximization import ExpectationMaximization
+from credo.inference.latent.latent_class import IncompleteRows, LatentClassProblem
+from credo.inference.latent.mixture_search import MixtureSearch
+from credo.inference.latent.other_mixtures import StudentTMixtureProblem
+from credo.inference.latent.partition import (
+    BlockedGibbs,
+    PartitionDraws,
+    aligned,
+    drawn_belief,
+    drawn_rows,
+    kept_draws,
+)
+from credo.models.contract.inputs import (
+    generator,
+    require_choice,
+    require_count,
+    row_weight,
+)
+from credo.models.latent.mixture import (
+    ColumnKinds,
+    Mixture,
+    column_belief,
+    incomplete_rows,
+    read_columns,
+)
+from credo.numerics.array import Array
+from credo.numerics.example import Example
+from credo.numerics.form import SMALLEST, Form
+
+__all__ = ["MixtureModel"]
+
+WAYS = ("variational", "map", "gibbs")
+
+
+class MixtureModel(Mixture):
+    """Rows from several components, columns of any kind, gaps anywhere.
+
+    Given its component, a row has independent columns of the families that suit them, so that a
+    table of text and numbers falls into clusters as it is. A NaN or None, and a category that
+    was never seen, say nothing.
+
+    Parameters
+    ----------
+    families
+        "normal", "vector" (normal with full covariance), "student_t", "bernoulli",
+        "categorical", "poisson" or "exponential" for all columns, or a mapping from column
+        (name or position) to one of these. Columns that are not named are what their type says:
+        truth values "bernoulli", text and categories "categorical", other numbers "normal".
+    n_components
+        How many components, K.
+    inference
+        "variational" for a belief about all parameters and a bound of the evidence, "map" for
+        the most probable ones, "gibbs" for draws. Student-t rows are always "map".
+    background
+        Whether one more component is uniform over the range of the data, for rows that are of
+        no other; it is the last. For complete rows of numbers.
+    n_restarts
+        Starts by k-means.
+    random_state
+        Where starts and draws come from.
+
+    Attributes
+    ----------
+    columns_
+        Kind and categories of each column.
+    weights_
+        Probability of each component, shape (K,).
+    posterior_
+        Belief as `Components`, parameters as `ClassConditional`, or draws.
+    predictive_
+        Weight of each component and density of a new row of it.
+    bound_, log_evidence_, evidence_method_
+        Lower bound of the log evidence, NaN where there is none.
+    history_
+        Parameters and objective at each step, and all climbs of the search.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> pets = pd.DataFrame({
+    ...     "legs": [4.0, 4.1, 3.9, 0.2, 0.0, None], "skin": ["fur", "fur", None, *["scales"] * 3],
+    ... })
+    >>> model = MixtureModel(n_components=2).fit(pets)
+    >>> label = model.predict(pets)
+    >>> bool((label[:3] == label[0]).all()), bool((label[3:] != label[0]).all())
+    (True, True)
+    """
+
+    columns_: ColumnKinds
+    prior_: Components
+    posterior_: Components | ClassConditional | PartitionDraws
+    inference_: Inference
+    weights_: Annotated[Array, Form("k", 0.0, 1.0)]
+    n_rows_: Annotated[float, Form(low=SMALLEST)]
+
+    def __init__(
+        self,
+        families: str | Mapping[Any, str] | None = None,
+        n_components: int = 2,
+        inference: str = "variational",
+        background: bool = False,
+        n_restarts: int = 4,
+        random_state: Any = 0,
+    ) -> None:
+        self.families = families
+        self.n_components = n_components
+        self.inference = inference
+        self.background = background
+        self.n_restarts = n_restarts
+        self.random_state = random_state
+
+    @classmethod
+    def examples(cls) -> tuple[Self | Example, ...]:
+        """Return examples for the laws, and for saving."""
+        return (Example(cls(), rtol=0.03), Example(cls(inference="map"), rtol=0.03))
+
+    def fit(
+        self,
+        X: Any,
+        y: object = None,
+        sample_weight: ArrayLike | None = None,
+        labels: ArrayLike | None = None,
+    ) -> Self:
+        """Learn from rows of a table or array; NaN and None are missing.
+
+        Parameters
+        ----------
+        labels
+            The component of each row, from 0 to K - 1, or -1 where it is not known.
+        """
+        require_count("n_components", self.n_components)
+        require_count("n_restarts", self.n_restarts)
+        require_choice("inference", self.inference, WAYS)
+        rows, self.columns_ = read_columns(self, X, self.families, "normal")
+        weight = row_weight(sample_weight, rows)
+        k = int(self.n_components) + bool(self.background)
+        data, _ = incomplete_rows(rows, weight, labels, k)
+        self.n_components_, self.n_rows_ = k, float(data.weight.sum())
+        self.component_ = np.arange(k)
+        rng = generator(self.random_state)
+        problem = self._problem(data)
+        self.prior_ = problem.prior
+        search = MixtureSearch(ExpectationMaximization(1e-8, 5000), int(self.n_restarts))
+        found, self.history_ = search.best(problem, rng)
+        if self.inference == "gibbs" and isinstance(problem, LatentClassProblem):
+            return self._drawn(problem, found, rng)
+        self.inference_, self.posterior_ = found, found.posterior
+        is_belief = isinstance(found.posterior, Components)
+        self.predictive_ = found.posterior.predictive() if is_belief else found.posterior
+        self.weights_ = np.exp(self.predictive_.log_weight)
+        self.bound_ = self.log_evidence_ = float(found.log_evidence) if is_belief else np.nan
+        self.evidence_method_ = "bound" if is_belief else "none"
+        return self
+
+    def sample(self, n: int = 1, random_state: Any = None) -> Any:
+        """Return ``n`` new rows: an array, or a table if columns have names or categories."""
+        rows = super().sample(n, random_state)
+        return self.columns_.table(rows, getattr(self, "feature_names_in_", None))
+
+    def profile(self) -> pd.DataFrame:
+        """Return the mean of each number and the likeliest category of each component."""
+        check_is_fitted(self, "predictive_")
+        k = self.n_components_
+        share = np.exp(self.predictive_.log_weight)
+        mean = _component_means(self.predictive_, share, self.component_, k, self.columns_)
+        table = self.columns_.table(mean, getattr(self, "feature_names_in_", None))
+        frame = table if isinstance(table, pd.DataFrame) else pd.DataFrame(table)
+        frame.insert(0, "weight", self.weights_)
+        frame.index.name = "component"
+        return frame
+
+    def _problem(self, data: IncompleteRows) -> Any:
+        k, kinds = data.n_classes, set(self.columns_.kinds)
+        is_point = self.inference == "map"
+        weights = DirichletCategorical(np.ones(k))
+        if "student_t" in kinds:
+            if kinds != {"student_t"} or np.isnan(data.x).any() or self.background:
+                raise ValueError(
+                    "families must be 'student_t' for all columns or for none, of complete rows "
+                    f"and without a background; found {sorted(kinds)} and "
+                    f"{int(np.isnan(data.x).sum())} gaps. Use 'normal' or 'vector'."
+                )
+            prior = Components(weights, mixture_belief("full", data.pooled(), k))
+            return StudentTMixtureProblem(data, prior)
+        n_own = k - bool(self.background)
+        rows = column_belief(self.columns_, data, n_own, is_point)
+        if self.background:
+            own = Components(DirichletCategorical(np.ones(n_own)), rows).rows
+            prior = Components(weights, WithBackground(own, self._uniform(data)))
+        else:
+            prior = Components(weights, rows)
+        return LatentClassProblem(data, prior, is_point=is_point, has_prior=is_point)
+
+    def _uniform(self, data: IncompleteRows) -> IndependentColumns:
+        """Return the uniform distribution over the range of the data, with a margin."""
+        if np.isnan(data.x).any() or set(self.columns_.kinds) - {"normal", "vector"}:
+            raise ValueError(
+                "a background must be of complete rows of numbers; found gaps or other columns. "
+                "Leave background out, or fill the gaps."
+            )
+        low, high = data.x.min(axis=0), data.x.max(axis=0)
+        margin = np.where(high > low, 0.05 * (high - low), 1.0)
+        each = Uniform(low - margin, high + margin)
+        return IndependentColumns((each,), (tuple(range(data.x.shape[1])),))
+
+    def _drawn(
+        self, problem: LatentClassProblem, begun: Inference, rng: np.random.Generator
+    ) -> Self:
+        """Learn by draws of parameters and components."""
+        if self.background:
+            raise ValueError(
+                "background must be False for inference='gibbs'; found True. Use 'variational'."
+            )
+        data, k = problem.data, problem.data.n_classes
+        label = problem.responsibility(begun.posterior).argmax(axis=1)
+        share = (label[:, None] == np.arange(k)).astype(np.float64)
+        found = run(BlockedGibbs(), replace(problem, share=share), rng)
+        draws = found.posterior
+        labels = draws.pooled[kept_draws(draws, len(data.x))]
+        if (data.label < 0).all():
+            labels = aligned(labels, label, k)
+        belief = drawn_belief(self.prior_.rows, drawn_rows(problem, labels, rng), labels, k)
+        count = np.stack([(labels == c) @ data.weight for c in range(k)], axis=1) + 1.0
+        weight = count / count.sum(axis=1, keepdims=True)
+        log_weight = np.log(weight.ravel()) - np.log(len(labels))
+        self.inference_, self.posterior_ = found, draws
+        self.predictive_ = ClassConditional(log_weight, belief.predictive())
+        self.component_ = np.tile(np.arange(k), len(labels))
+        self.weights_ = weight.mean(axis=0)
+        self.bound_ = self.log_evidence_ = np.nan
+        self.evidence_method_ = "none"
+        return self
+
+    def _fitted_rows(self, X: Any) -> Array:
+        check_is_fitted(self, "predictive_")
+        return read_columns(self, X, self.columns_, "normal")[0]
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        return tags
+
+
+def _component_means(
+    joint: ClassConditional, share: Array, component: Any, k: int, columns: ColumnKinds
+) -> Array:
+    """Return the typical row of each component, shape (K, d); categories at their likeliest."""
+    density: Any = joint.density
+    mean = np.asarray(density.mean(), dtype=np.float64).reshape(len(share), -1)
+    if "categorical" in columns.kinds:
+        likely = np.asarray(density.mode(), dtype=np.float64).reshape(len(share), -1)
+        is_category = np.array([kind == "categorical" for kind in columns.kinds])
+        mean = np.where(is_category, likely, mean)
+    best = [np.flatnonzero(component == c)[np.argmax(share[component == c])] for c in range(k)]
+    return np.asarray(mean[best])
