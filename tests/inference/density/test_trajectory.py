@@ -178,8 +178,8 @@ def funnel(values):
 
 def test_divergences_of_a_funnel_are_reported():
     problem = LogDensity(Parameters({"v": real(), "x": real(9)}), funnel)
-    engine = NoUTurnSampling(n_draws=400, warm_up=200, max_depth=7, acceptance=0.6)
-    found = run(engine, problem, np.random.default_rng(2), chains=2)
+    engine = NoUTurnSampling(n_draws=1000, warm_up=200, max_depth=7, acceptance=0.6)
+    found = run(engine, problem, np.random.default_rng(2), chains=4)
     facts = dict(zip(trajectory.FACTS, np.moveaxis(found.state.facts, -1, 0), strict=True))
     assert facts["is_divergent"].sum() > 0
     reported = sum(step.n_divergent for step in found.trace)
