@@ -6,7 +6,9 @@ the CPU time of the process after the warm-up, which is the whole less that of t
 a single draw; a second figure has the warm-up in it. Effective draws are those of the parameter
 that has fewest. Models and settings are the same, the generators of chance are not.
 
-The time to a first answer is that of a new process in which numba finds its cache.
+The time to a first answer is that of a new process in which numba finds its cache, or has an
+empty one. What a plain Python density costs beside its own time is the CPU time of transitions
+after the warm-up less that of as many calls of the density alone.
 """
 
 import os
@@ -16,7 +18,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
-from math import log1p
+from math import log, log1p
+from tempfile import TemporaryDirectory
 from time import process_time
 from typing import Any
 
@@ -24,7 +27,15 @@ import numba
 import numpy as np
 
 from benchmarks.harness import Case, Contender, Goal
-from credo.inference import CompiledDensity, LogDensity, NoUTurnSampling, Parameters, run
+from credo.inference import (
+    CompiledDensity,
+    LogDensity,
+    NoUTurnSampling,
+    Parameter,
+    Parameters,
+    run,
+)
+from credo.inference.density.posterior import stated_problem
 from credo.inference.engine.draws import effective_draws
 from credo.numerics.special._loops_exponential import fast_exp
 from credo.numerics.special.bijection import positive, real
@@ -146,14 +157,20 @@ def schools(values: Any, gradient: Any, y: Any, scale: Any) -> Any:
 
 @numba.njit(fastmath=SUMS, error_model="numpy")
 def gaussian(values: Any, gradient: Any, precision: Any) -> Any:
-    """Return a Gaussian of mean zero."""
+    """Return a Gaussian of mean zero, of a precision whose rows are taken five at once."""
+    for i in range(values.size):
+        gradient[i] = 0.0
+    for k in range(0, values.size, 5):
+        a, b, c = values[k], values[k + 1], values[k + 2]
+        d, e = values[k + 3], values[k + 4]
+        first, second, third = precision[k], precision[k + 1], precision[k + 2]
+        fourth, fifth = precision[k + 3], precision[k + 4]
+        for i in range(values.size):
+            part = a * first[i] + b * second[i] + c * third[i]
+            gradient[i] -= part + d * fourth[i] + e * fifth[i]
     total = 0.0
     for i in range(values.size):
-        slope = 0.0
-        for j in range(values.size):
-            slope -= precision[i, j] * values[j]
-        gradient[i] = slope
-        total += 0.5 * values[i] * slope
+        total += 0.5 * values[i] * gradient[i]
     return total
 
 
@@ -386,6 +403,75 @@ def rate_case(name: str, data: Callable[[], Posterior], repeats: int = 3) -> Cas
     )
 
 
+BESIDE = "microseconds of each call beside those of the density alone"
+
+
+@dataclass(frozen=True, eq=False)
+class PlainDensity:
+    """A density in plain Python, a chain that is warm, and the least time of each call."""
+
+    problem: LogDensity
+    state: Any
+    values: dict[str, np.ndarray]
+    function: Callable[..., Any]
+    least: dict[str, float] = field(default_factory=dict)
+
+
+def plain(level: Any, scale: Any) -> Any:
+    """Return independent normals of an unknown scale, with the gradient by each parameter."""
+    square = float(level @ level)
+    value = -0.5 * square / float(scale) ** 2 - 11.0 * log(scale) - scale
+    slopes = {
+        "level": level * (-1.0 / float(scale) ** 2),
+        "scale": square / float(scale) ** 3 - 11.0 / float(scale) - 1.0,
+    }
+    return value, slopes
+
+
+def plain_density() -> PlainDensity:
+    parameters = {"level": Parameter(10), "scale": Parameter(support="positive")}
+    problem, _ = stated_problem(plain, parameters, None)
+    state = run(NoUTurnSampling(100, 300), problem, np.random.default_rng(0)).state
+    values = {"level": np.ones(10), "scale": np.array(1.0)}
+    return PlainDensity(problem, state, values, plain)
+
+
+def noted(name: str, seconds: float, n: int, data: PlainDensity) -> str:
+    data.least[name] = min(data.least.get(name, np.inf), seconds / n)
+    return name
+
+
+def followed(data: PlainDensity) -> str:
+    engine, state, n = NoUTurnSampling(10_000), data.state, 0
+    rng = np.random.default_rng(1)
+    before = process_time()
+    while n < 20_000:
+        state, report = engine.step(data.problem, state, rng)
+        n += report.n_gradients
+    return noted("credo", process_time() - before, n, data)
+
+
+def called(data: PlainDensity) -> str:
+    before = process_time()
+    for _ in range(20_000):
+        data.function(**data.values)
+    return noted("the density alone", process_time() - before, 20_000, data)
+
+
+def beside(data: PlainDensity, name: str) -> float:
+    return 1e6 * (data.least[name] - data.least.get("the density alone", np.nan))
+
+
+PLAIN = Case(
+    name="a density in plain Python, D=11",
+    data=plain_density,
+    contenders={"the density alone": Contender(called), "credo": Contender(followed)},
+    reference="the density alone",
+    quality={BESIDE: beside},
+    goals=(Goal("credo", at_most=1.0, measure=BESIDE),),
+    repeats=9,
+)
+
 CREDO = """
 import numba, numpy as np, credo
 from credo.inference import Parameter
@@ -440,16 +526,23 @@ jax.block_until_ready(found.get_samples())
 """
 
 
-def process(code: str, data: None) -> None:
+def process(code: str, has_cache: bool, data: None) -> None:
     """Run a script in a process of its own."""
     paths = os.pathsep.join(path for path in sys.path if path)
     environment = os.environ | {"PYTHONPATH": paths}
-    subprocess.run([sys.executable, "-c", code], check=True, env=environment)
+    with TemporaryDirectory() as folder:
+        if not has_cache:
+            # Where PyTensor keeps what it compiles as well.
+            flags = f"base_compiledir={folder}"
+            environment |= {"NUMBA_CACHE_DIR": folder, "PYTENSOR_FLAGS": flags}
+        subprocess.run([sys.executable, "-c", code], check=True, env=environment)
 
 
-def first(template: str, package: str | None, inference: str = "") -> Contender:
+def first(
+    template: str, package: str | None, inference: str = "", has_cache: bool = True
+) -> Contender:
     code = template.format(rows=ROWS, inference=inference)
-    return Contender(partial(process, code), package)
+    return Contender(partial(process, code, has_cache), package)
 
 
 FIRST = Case(
@@ -465,10 +558,24 @@ FIRST = Case(
     repeats=2,
 )
 
+EMPTY = Case(
+    name="time to a first answer with an empty cache, logistic regression N=500 D=10",
+    data=lambda: None,
+    contenders={
+        "credo": first(CREDO, None, "nuts", False),
+        "PyMC with nutpie": first(PYMC, "nutpie", "", False),
+        "NumPyro": first(NUMPYRO, "numpyro", "", False),
+    },
+    goals=(Goal("PyMC with nutpie", at_least=0.5), Goal("NumPyro", at_least=0.5)),
+    repeats=1,
+)
+
 CASES = (
     rate_case("logistic regression N=1,000 D=25", logistic_rows),
     # Hundredths of a second, of which the least is found in more runs.
     rate_case("eight schools, not centered", eight_schools, repeats=9),
     rate_case("Gaussian D=50, correlated", correlated),
+    PLAIN,
     FIRST,
+    EMPTY,
 )

@@ -68,6 +68,19 @@ def test_every_way_gives_the_same_density_and_gradient(name):
     assert ways.get(name, "complex steps") in words
 
 
+@pytest.mark.parametrize("name", STATED)
+def test_a_density_answers_for_what_stands_in_arrays_by_then(name):
+    problem, _ = stated_problem(STATED[name], PARAMETERS, Y)
+    values = {"level": np.array([0.3, -0.4]), "scale": np.array(1.2)}
+    ask = problem.density.at(values)
+    ask()
+    values["level"][:] = 0.5, 0.7
+    value, gradient = ask()
+    assert value == pytest.approx(by_keyword(values["level"], 1.2, Y))
+    for slope, expected in slopes(values["level"], 1.2, Y).items():
+        assert_allclose(gradient[slope], expected, rtol=1e-6)
+
+
 def test_data_may_come_by_keyword():
     def density(x, y, weight):
         return -weight * (x - y) ** 2

@@ -178,8 +178,8 @@ def funnel(values):
 
 def test_divergences_of_a_funnel_are_reported():
     problem = LogDensity(Parameters({"v": real(), "x": real(9)}), funnel)
-    engine = NoUTurnSampling(n_draws=400, warm_up=200, max_depth=7, acceptance=0.6)
-    found = run(engine, problem, np.random.default_rng(2), chains=2)
+    engine = NoUTurnSampling(n_draws=1000, warm_up=200, max_depth=7, acceptance=0.6)
+    found = run(engine, problem, np.random.default_rng(2), chains=4)
     facts = dict(zip(trajectory.FACTS, np.moveaxis(found.state.facts, -1, 0), strict=True))
     assert facts["is_divergent"].sum() > 0
     reported = sum(step.n_divergent for step in found.trace)
@@ -357,6 +357,19 @@ def test_variances_of_a_metric_are_the_diagonal_of_its_matrix():
     alone = metric.diagonal()
     assert_allclose(alone.scale**2, np.diagonal(matrix))
     assert_allclose(alone.times(np.ones(5)), np.diagonal(matrix))
+
+
+@pytest.mark.parametrize("n_directions", [0, 2, 5])
+def test_momenta_have_the_inverse_of_the_metric_and_velocities_the_metric(n_directions):
+    basis = np.linalg.qr(np.random.default_rng(0).normal(size=(5, 5)))[0].T[:n_directions]
+    weights = np.array([3.0, -0.6, 0.5, 8.0, -0.2])[:n_directions]
+    metric = Metric(np.array([1.0, 2.0, 3.0, 0.5, 4.0]), basis, weights)
+    matrix = np.array([metric.times(unit) for unit in np.eye(5)])
+    momenta, velocities = metric.momenta(np.eye(5))
+    assert_allclose(momenta.T @ momenta, np.linalg.inv(matrix), atol=1e-12)
+    assert_allclose(velocities.T @ velocities, matrix, atol=1e-12)
+    assert_allclose(velocities, momenta @ matrix, atol=1e-12)
+    assert_allclose(metric.rows(), basis if n_directions < 3 else matrix, atol=1e-12)
 
 
 @pytest.mark.parametrize("metric", ["diagonal", "dense"])

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from credo.inference.engine import draws as markov_chain
 from credo.inference.engine.draws import Draws
@@ -178,3 +179,29 @@ def test_nothing_is_known_of_a_few_draws(n: int) -> None:
             *markov_chain.worth_and_ratio(x),
         ]
     assert np.isnan(found).all()
+
+
+@pytest.mark.parametrize("n_values", [2, 5, 1000])
+def test_r_hat_is_that_of_mean_ranks_of_draws_and_of_distances(n_values):
+    rng = np.random.default_rng(n_values)
+    draws = rng.integers(0, n_values, size=(3, 40)) * np.array([[1.0], [1.0], [1.3]])
+
+    def ratio(x):
+        score = stats.norm.ppf((stats.rankdata(x) - 0.375) / (x.size + 0.25)).reshape(x.shape)
+        between, within = score.mean(axis=1).var(ddof=1), score.var(axis=1, ddof=1).mean()
+        return np.sqrt((19.0 / 20.0 * within + between) / within)
+
+    halves = draws.reshape(6, 20)
+    expected = max(ratio(halves), ratio(np.abs(halves - np.median(halves))))
+    assert markov_chain.r_hat(draws) == pytest.approx(expected, rel=1e-12)
+
+
+def test_effective_draws_of_slow_chains_sum_over_all_of_their_memory():
+    """A chain with a memory of hundreds of draws is worth (1 - r) / (1 + r) of its length."""
+    rng, r = np.random.default_rng(3), 0.99
+    noise = rng.normal(size=(20_000, 8))
+    chain = np.zeros_like(noise)
+    for t in range(1, len(noise)):
+        chain[t] = r * chain[t - 1] + np.sqrt(1 - r**2) * noise[t]
+    found = markov_chain.effective_draws(chain.T, is_ranked=False)
+    assert found == pytest.approx(8 * 20_000 * (1 - r) / (1 + r), rel=0.25)

@@ -12,6 +12,7 @@ from typing import Any
 import numba
 import numpy as np
 from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic
 from numba.np.arrayobj import populate_array
 from numpy.typing import NDArray
@@ -24,6 +25,7 @@ _typeof: Any = numba.typeof
 _cfunc: Any = numba.cfunc
 _carray: Any = getattr(numba, "carray")  # noqa: B009
 _types: Any = types
+_ir: Any = getattr(cgutils, "ir")  # noqa: B009
 _populate: Any = populate_array
 
 
@@ -55,16 +57,16 @@ def _c_function(function: Any, kinds: tuple[Any, ...], n_values: int) -> Any:
 def unpacking(kinds: Sequence[Any]) -> Callable[..., Any]:
     """Return a function, for compiled ones alone, from words to a tuple of arrays.
 
-    Words are an array, or a pointer to them. The arrays own nothing: who holds the words must
-    hold them as well.
+    Words are a pointer to them, or its address as a number. The arrays own nothing: who holds
+    the words must hold them as well.
     """
 
     @_intrinsic
     def unpacked(typing_context: Any, words: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             pointer = arguments[0]
-            if isinstance(words, _types.Array):
-                pointer = context.make_array(words)(context, builder, pointer).data
+            if isinstance(words, _types.Integer):
+                pointer = builder.inttoptr(pointer, _ir.IntType(64).as_pointer())
             read = _words(context, builder, pointer)
             found = [_array(context, builder, kind, read) for kind in kinds]
             return context.make_tuple(builder, signature.return_type, found)

@@ -12,12 +12,14 @@ record     a row for each transition: momentum and velocity it starts with, posi
            gradient it ends with, and what is known of it
 =========  =============================================================================
 
-The metric is ``S (I + U' diag(w) U) S``: scales S, orthonormal rows U, weights w. The tree is
+The metric is ``S (I + U' diag(w) U) S``: scales S, orthonormal rows U, weights w; or, where
+these rows are many, it stands in their place as a matrix. The tree is
 that of multinomial sampling with the generalized criterion of no U-turn [betancourt2017]_,
 built leaf by leaf with checkpoints of those even leaves that later ones are compared with.
 
 Functions are few and their loops plain, for each is optimized anew in every one that calls it,
-and people wait for that.
+and people wait for that. A loop writes to few rows: of many the compiler cannot tell whether
+they overlap, and takes one number at a time.
 
 Supports are a table with a row for each parameter: its kind, where its free numbers begin,
 where its values begin, how many values or classes or rows it has, and the two ends of its
@@ -78,10 +80,11 @@ TREE_SUM, SUBTREE_SUM, SCALE, CHECKPOINTS = 21, 22, 23, 24
     IS_ADAPTING,
     N_ADAPTED,
     STREAM,
+    IS_MATRIX,
     N_DIRECTIONS,
     ADDRESS,
     DATA,
-) = range(17)
+) = range(18)
 
 VECTORS, NUMBERS, COUNTS = CHECKPOINTS, WEIGHTS, DATA + 1
 """Rows and places before checkpoints, directions and their weights."""
@@ -132,16 +135,17 @@ unpacked = unpacking([FLOATS_2D, FLOATS_1D, INTS_1D, FLOATS_2D, FLOATS_2D, FLOAT
 
 
 @compiled()
-def answer(log_density: float, words: IntArray) -> bool:
+def answer(log_density: float, words: int) -> bool:
     """Take the density at the values asked for; return whether others are asked for.
 
-    Python needs most of a microsecond to hand over six arrays, so that it is given one: where
-    they stand, and their shapes, as `words_of` tells.
+    Python needs most of a microsecond to hand over six arrays, and half of one for a single
+    one, so that it is given the address of words that tell where they stand, and their shapes.
 
     Parameters
     ----------
     words
-        Of ``vectors``, ``numbers``, ``counts``, ``record``, ``exchange`` and ``table``.
+        The address of the words, by `words_of`, of ``vectors``, ``numbers``, ``counts``,
+        ``record``, ``exchange`` and ``table``.
     """
     vectors, numbers, counts, record, exchange, table = unpacked(words)
     return advance(log_density, vectors, numbers, counts, record, exchange, table)
@@ -215,20 +219,28 @@ def chance(counts: IntArray) -> float:
 
 
 @compiled_part(fastmath=LANES)
+def copy(vectors: Array, source: int, to: int) -> None:
+    """Copy one row to another."""
+    for j in range(vectors.shape[1]):
+        vectors[to, j] = vectors[source, j]
+
+
+@compiled_part(fastmath=LANES)
 def begin(vectors: Array, numbers: Array, counts: IntArray, record: Array) -> None:
     """Begin a transition at the chosen point, with the momentum and velocity of its row."""
     d, row = vectors.shape[1], counts[DRAW]
     kinetic = 0.0
     for j in range(d):
-        momentum, velocity = record[row, j], record[row, d + j]
-        kinetic += 0.5 * momentum * velocity
-        vectors[TREE_SUM, j] = momentum
-        for side in range(LEFT, CHOSEN, RIGHT - LEFT):
-            vectors[side + POSITION, j] = vectors[CHOSEN, j]
-            vectors[side + MOMENTUM, j] = momentum
-            vectors[side + VELOCITY, j] = velocity
-            vectors[side + GRADIENT, j] = vectors[CHOSEN + 1, j]
-            vectors[side + ACCELERATION, j] = vectors[CHOSEN + 2, j]
+        kinetic += 0.5 * record[row, j] * record[row, d + j]
+    for j in range(d):
+        vectors[TREE_SUM, j] = record[row, j]
+    for side in range(LEFT, CHOSEN, RIGHT - LEFT):
+        copy(vectors, CHOSEN, side + POSITION)
+        copy(vectors, TREE_SUM, side + MOMENTUM)
+        for j in range(d):
+            vectors[side + VELOCITY, j] = record[row, d + j]
+        copy(vectors, CHOSEN + 1, side + GRADIENT)
+        copy(vectors, CHOSEN + 2, side + ACCELERATION)
     numbers[ENERGY] = kinetic - numbers[CHOSEN_LOG_DENSITY]
     numbers[LOG_WEIGHT] = 0.0
     numbers[ACCEPTANCE] = 0.0
@@ -261,11 +273,12 @@ def drift(vectors: Array, numbers: Array, counts: IntArray) -> None:
         edge = LEFT if counts[DIRECTION] < 0 else RIGHT
         for j in range(d):
             vectors[SUBTREE_SUM, j] = 0.0
-            for row in range(5):
-                vectors[row, j] = vectors[edge + row, j]
+        for row in range(5):
+            copy(vectors, edge + row, row)
     step = numbers[STEP_SIZE] * counts[DIRECTION]
     for j in range(d):
         vectors[MOMENTUM, j] += 0.5 * step * vectors[GRADIENT, j]
+    for j in range(d):
         vectors[VELOCITY, j] += 0.5 * step * vectors[ACCELERATION, j]
         vectors[POSITION, j] += step * vectors[VELOCITY, j]
 
@@ -273,14 +286,31 @@ def drift(vectors: Array, numbers: Array, counts: IntArray) -> None:
 @compiled_part(fastmath=LANES)
 def set_acceleration(vectors: Array, numbers: Array, counts: IntArray) -> None:
     """Set the acceleration, which is the metric times the gradient."""
-    d = vectors.shape[1]
+    d, n = vectors.shape[1], counts[N_DIRECTIONS]
+    first = CHECKPOINTS + 3 * counts[MAX_DEPTH]
+    if counts[IS_MATRIX]:
+        for k in range(0, n, 4):
+            row, last = first + k, first + n - 1
+            # Rows past the last one are that row again, whose entry is set once more.
+            b, c, e = min(row + 1, last), min(row + 2, last), min(row + 3, last)
+            p, q, r, s = 0.0, 0.0, 0.0, 0.0
+            for j in range(d):
+                p += vectors[row, j] * vectors[GRADIENT, j]
+                q += vectors[b, j] * vectors[GRADIENT, j]
+                r += vectors[c, j] * vectors[GRADIENT, j]
+                s += vectors[e, j] * vectors[GRADIENT, j]
+            vectors[ACCELERATION, row - first] = p
+            vectors[ACCELERATION, b - first] = q
+            vectors[ACCELERATION, c - first] = r
+            vectors[ACCELERATION, e - first] = s
+        return
     for j in range(d):
         vectors[ACCELERATION, j] = vectors[GRADIENT, j] * vectors[SCALE, j]
-    first = CHECKPOINTS + 3 * counts[MAX_DEPTH]
-    for k in range(counts[N_DIRECTIONS]):
+    for k in range(n):
+        # What was added along other directions has no part along this one.
         total = 0.0
         for j in range(d):
-            total += vectors[first + k, j] * vectors[GRADIENT, j] * vectors[SCALE, j]
+            total += vectors[first + k, j] * vectors[ACCELERATION, j]
         total *= numbers[WEIGHTS + k]
         for j in range(d):
             vectors[ACCELERATION, j] += total * vectors[first + k, j]
@@ -300,8 +330,9 @@ def take_leaf(log_density: float, vectors: Array, numbers: Array, counts: IntArr
     kinetic = 0.0
     for j in range(vectors.shape[1]):
         vectors[MOMENTUM, j] += 0.5 * step * vectors[GRADIENT, j]
-        vectors[VELOCITY, j] += 0.5 * step * vectors[ACCELERATION, j]
         vectors[SUBTREE_SUM, j] += vectors[MOMENTUM, j]
+    for j in range(vectors.shape[1]):
+        vectors[VELOCITY, j] += 0.5 * step * vectors[ACCELERATION, j]
         kinetic += 0.5 * vectors[MOMENTUM, j] * vectors[VELOCITY, j]
     log_weight = numbers[ENERGY] + log_density - kinetic
     if np.isnan(log_weight):
@@ -316,10 +347,9 @@ def take_leaf(log_density: float, vectors: Array, numbers: Array, counts: IntArr
     numbers[SUBTREE_LOG_WEIGHT] = total
     if is_fixed or chance(counts) < np.exp(log_weight - total):
         numbers[PROPOSED_LOG_DENSITY] = log_density
-        for j in range(vectors.shape[1]):
-            vectors[PROPOSED, j] = vectors[POSITION, j]
-            vectors[PROPOSED + 1, j] = vectors[GRADIENT, j]
-            vectors[PROPOSED + 2, j] = vectors[ACCELERATION, j]
+        copy(vectors, POSITION, PROPOSED)
+        copy(vectors, GRADIENT, PROPOSED + 1)
+        copy(vectors, ACCELERATION, PROPOSED + 2)
     leaf, depth = counts[LEAF], counts[MAX_DEPTH]
     counts[N_STEPS] += 1
     counts[LEAF] += 1
@@ -335,10 +365,9 @@ def take_leaf(log_density: float, vectors: Array, numbers: Array, counts: IntArr
     if is_fixed:
         return
     if leaf % 2 == 0:
-        for j in range(vectors.shape[1]):
-            vectors[place, j] = vectors[MOMENTUM, j]
-            vectors[place + depth, j] = vectors[VELOCITY, j]
-            vectors[place + 2 * depth, j] = vectors[SUBTREE_SUM, j]
+        copy(vectors, MOMENTUM, place)
+        copy(vectors, VELOCITY, place + depth)
+        copy(vectors, SUBTREE_SUM, place + 2 * depth)
         return
     rest = leaf
     while rest & 1:
@@ -364,17 +393,17 @@ def close_subtree(vectors: Array, numbers: Array, counts: IntArray) -> None:
     gain = numbers[SUBTREE_LOG_WEIGHT] - numbers[LOG_WEIGHT]
     if chance(counts) < np.exp(gain):
         numbers[CHOSEN_LOG_DENSITY] = numbers[PROPOSED_LOG_DENSITY]
-        for j in range(d):
-            for row in range(3):
-                vectors[CHOSEN + row, j] = vectors[PROPOSED + row, j]
+        for row in range(3):
+            copy(vectors, PROPOSED + row, CHOSEN + row)
     numbers[LOG_WEIGHT] += max(gain, 0.0) + np.log1p(np.exp(-abs(gain)))
     counts[DEPTH] += 1
     edge = LEFT if counts[DIRECTION] < 0 else RIGHT
+    for row in range(5):
+        copy(vectors, row, edge + row)
+    for j in range(d):
+        vectors[TREE_SUM, j] += vectors[SUBTREE_SUM, j]
     start, stop = 0.0, 0.0
     for j in range(d):
-        for row in range(5):
-            vectors[edge + row, j] = vectors[row, j]
-        vectors[TREE_SUM, j] += vectors[SUBTREE_SUM, j]
         ends = vectors[LEFT + MOMENTUM, j] + vectors[RIGHT + MOMENTUM, j]
         path = vectors[TREE_SUM, j] - 0.5 * ends
         start += vectors[LEFT + VELOCITY, j] * path

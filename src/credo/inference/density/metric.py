@@ -7,6 +7,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from credo.numerics.array import Array
+from credo.numerics.parallel.threads import threads_for, threads_for_matrix
 
 __all__ = ["Metric", "clipped", "learned_metric"]
 
@@ -30,11 +31,37 @@ class Metric(NamedTuple):
 
     def momenta(self, noise: Array) -> tuple[Array, Array]:
         """Return momenta of the inverse covariance, and velocities, from standard normals."""
-        along = noise @ self.directions.T
+        if not len(self.weights):
+            return noise / self.scale, noise * self.scale
+        # Threads of such small products go on waiting for work while the loops run.
+        with threads_for(0.0):
+            return self._momenta(noise)
+
+    def _momenta(self, noise: Array) -> tuple[Array, Array]:
         root = np.sqrt(1.0 + self.weights)
-        momenta = (noise + along * (1.0 / root - 1.0) @ self.directions) / self.scale
-        velocities = (noise + along * (root - 1.0) @ self.directions) * self.scale
-        return momenta, velocities
+        more = [(1.0 / root - 1.0)[:, None], (root - 1.0)[:, None]]
+        both = np.concatenate([self.directions * part for part in more], axis=1)
+        d = len(self.scale)
+        if not self._is_narrow:
+            both = self.directions.T @ both
+            both[np.arange(d), np.arange(d)] += 1.0
+            both[np.arange(d), d + np.arange(d)] += 1.0
+            found = noise @ both
+            return found[:, :d] / self.scale, found[:, d:] * self.scale
+        found = (noise @ self.directions.T) @ both
+        return (noise + found[:, :d]) / self.scale, (noise + found[:, d:]) * self.scale
+
+    @property
+    def _is_narrow(self) -> bool:
+        """Whether to multiply by directions takes less than by a whole matrix."""
+        return 2 * len(self.weights) < len(self.scale)
+
+    def rows(self) -> Array:
+        """Return the directions, or the whole matrix where that is quicker to multiply by."""
+        if self._is_narrow:
+            return self.directions
+        found = np.eye(len(self.scale)) + (self.directions.T * self.weights) @ self.directions
+        return np.asarray(self.scale[:, None] * found * self.scale)
 
     def diagonal(self) -> Self:
         """Return the metric of the variances alone."""
@@ -72,7 +99,13 @@ def learned_metric(draws: Array, gradients: Array, kind: str) -> Metric:
     d = len(scale)
     if kind == "diagonal":
         return Metric(scale, np.zeros((0, d)), np.zeros(0))
-    n = len(draws)
+    with threads_for_matrix(d):
+        return _with_directions(scale, draws, gradients, kind)
+
+
+def _with_directions(scale: Array, draws: Array, gradients: Array, kind: str) -> Metric:
+    n, d = draws.shape
+    spread, slope = draws.std(axis=0), gradients.std(axis=0)
     # Away from the mode both are large alike, which does not change what they say together.
     unit = np.sqrt(max(float((spread * slope).max()), 1e-200))
     parts = [

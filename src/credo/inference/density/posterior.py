@@ -857,39 +857,47 @@ class StatedDensity:
         found = [self._call(row) for row in rows]
         return np.array([each[0] for each in found] if self.gradient == "own" else found, float)
 
+    def at(self, values: Values) -> Callable[[], tuple[float, Mapping[str, Array]]]:
+        """Return a function of nothing that answers for what stands in these arrays by then."""
+        ask = _asking(self.function, self.parameters.names, self.data, values)
+        if callable(self.gradient):
+            slope = _asking(self.gradient, self.parameters.names, self.data, values)
+            return lambda: (ask(), self._by_name(slope()))
+        if self.gradient == "own":
+            return self._own(ask)
+        return lambda: self._answer(values)
+
     @cached_property
     def _call(self) -> Callable[[Values], Any]:
         return _call(self.function, self.parameters.names, self.data)
 
     @cached_property
     def _answer(self) -> Callable[[Values], tuple[float, Mapping[str, Array]]]:
-        call = self._call
-        if callable(self.gradient):
-            slope = _call(self.gradient, self.parameters.names, self.data)
-            return lambda values: (call(values), self._by_name(slope(values)))
-        if self.gradient == "own":
-            return self._own(call)
+        if callable(self.gradient) or self.gradient == "own":
+            return lambda values: self.at(values)()
         if self.gradient == "jax":
-            return _by_jax(call)
+            return _by_jax(self._call)
         by = _by_complex_steps if self.gradient == "complex" else _by_differences
-        return lambda values: by(call, values, self.parameters)
+        return lambda values: by(self._call, values, self.parameters)
 
-    def _own(
-        self, call: Callable[[Values], Any]
-    ) -> Callable[[Values], tuple[float, Mapping[str, Array]]]:
-        def answer(values: Values) -> tuple[float, Mapping[str, Array]]:
-            value, gradient = call(values)
-            return value, self._by_name(gradient)
+    def _own(self, ask: Callable[[], Any]) -> Callable[[], tuple[float, Mapping[str, Array]]]:
+        names, by_name = self.parameters.names, self._by_name
+        single = names[0] if len(names) == 1 else None
+
+        def answer() -> tuple[float, Mapping[str, Array]]:
+            value, gradient = ask()
+            if type(gradient) is dict:
+                return value, gradient
+            if single is not None and type(gradient) is np.ndarray:
+                return value, {single: gradient}
+            return value, by_name(gradient)
 
         return answer
 
     def _by_name(self, gradient: Any) -> Mapping[str, Array]:
         """Return a gradient by name; of a single parameter it may be given as it is."""
         names = self.parameters.names
-        # An abstract class takes longer to ask for than all the rest, so it comes last.
-        if len(names) == 1 and isinstance(gradient, np.ndarray):
-            return {names[0]: gradient}
-        if type(gradient) is dict or isinstance(gradient, Mapping):
+        if isinstance(gradient, Mapping):
             return gradient
         if len(names) == 1:
             return {names[0]: gradient}
@@ -910,22 +918,42 @@ def _call(
     function: Callable[..., Any], names: Sequence[str], data: Any
 ) -> Callable[[Values], Any]:
     """Return a function of values by name that calls another in the way it is written."""
+    given = _given(function, names, data)
+    if given is not None:
+        return lambda values: function(**given, **values)
+    return function if data is None else lambda values: function(values, data)
+
+
+def _asking(
+    function: Callable[..., Any], names: Sequence[str], data: Any, values: Values
+) -> Callable[[], Any]:
+    """Return a function of nothing that calls another with arrays that stay where they are."""
+    given = _given(function, names, data)
+    if given is not None:
+        return partial(function, **given, **values)
+    return partial(function, values) if data is None else partial(function, values, data)
+
+
+def _given(
+    function: Callable[..., Any], names: Sequence[str], data: Any
+) -> Mapping[str, Any] | None:
+    """Return the data by keyword, or None for a function that takes a dictionary of values."""
     try:
         arguments = set(inspect.signature(function).parameters)
     except (TypeError, ValueError):
         arguments = set()
     if not set(names) <= arguments:
-        return function if data is None else lambda values: function(values, data)
+        return None
     if data is None:
-        return lambda values: function(**values)
+        return {}
     if "data" in arguments:
-        return lambda values: function(data=data, **values)
+        return {"data": data}
     if not isinstance(data, Mapping):
         raise ValueError(
             f"data must be taken by an argument of that name, or be a dictionary; found "
             f"{quote(data)} for a function of {sorted(arguments)}. Name an argument data."
         )
-    return lambda values: function(**data, **values)
+    return data
 
 
 def _by_jax(call: Callable[[Values], Any]) -> Callable[[Values], Any]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
@@ -531,11 +532,12 @@ def _walked(
     metric = state.metric
     record = np.zeros((n, 4 * d + loops.N_FACTS))
     record[:, :d], record[:, d : 2 * d] = metric.momenta(rng.standard_normal((n, d)))
-    vectors = np.zeros((loops.VECTORS + 3 * max_depth + len(metric.weights), d))
+    rows = metric.rows()
+    vectors = np.zeros((loops.VECTORS + 3 * max_depth + len(rows), d))
     vectors[loops.CHOSEN : loops.CHOSEN + 2] = state.here[0]
     vectors[loops.CHOSEN + 2] = metric.times(state.here[0, 1])
     vectors[loops.SCALE] = metric.scale
-    vectors[loops.VECTORS + 3 * max_depth :] = metric.directions
+    vectors[loops.VECTORS + 3 * max_depth :] = rows
     numbers = np.zeros(loops.NUMBERS + len(metric.weights))
     numbers[: loops.TARGET] = state.step[0, :4]
     numbers[loops.TARGET], numbers[loops.LENGTH] = target, length
@@ -547,7 +549,8 @@ def _walked(
     counts[loops.IS_ADAPTING] = not state.is_warm
     counts[loops.N_ADAPTED] = int(state.step[0, 4])
     counts[loops.STREAM] = rng.integers(2**63)
-    counts[loops.N_DIRECTIONS] = len(metric.weights)
+    counts[loops.IS_MATRIX] = rows is not metric.directions
+    counts[loops.N_DIRECTIONS] = len(rows)
     if isinstance(problem.density, CompiledDensity):
         counts[loops.ADDRESS], counts[loops.DATA] = problem.density.pointer
     _answer(problem, loops.answer, (vectors, numbers, counts, record))
@@ -581,7 +584,7 @@ def _answer(problem: LogDensity, answer: Answers, arrays: tuple[Any, ...]) -> No
     exchange = np.zeros((2, sum(sizes)))
     words = _words(*arrays, exchange, table)
     if isinstance(problem.density, CompiledDensity):
-        answer(0.0, words)
+        answer(0.0, words.ctypes.data)
         return
     starts = np.cumsum([0, *sizes]).tolist()
     values, slopes = (
@@ -593,13 +596,24 @@ def _answer(problem: LogDensity, answer: Answers, arrays: tuple[Any, ...]) -> No
     )
     for view in values.values():
         view.flags.writeable = False
-    density, places, value = problem.density, list(slopes.items()), 0.0
+    density, row, value = problem.density, exchange[1], 0.0
+    # A single number is set in less time by its place than through an array of it.
+    single = [
+        (name, i)
+        for (name, support), i in zip(supports.items(), starts, strict=False)
+        if not support.shape
+    ]
+    places = [(name, place) for name, place in slopes.items() if place.shape]
+    address = words.ctypes.data
+    ask = density.at(values) if hasattr(density, "at") else partial(density, values)
     with np.errstate(all="ignore"):
-        while answer(value, words):
-            found, gradient = density(values)
+        while answer(value, address):
+            found, gradient = ask()
             value = float(found)
             for name, place in places:
                 place[...] = gradient[name]
+            for name, i in single:
+                row[i] = gradient[name]
 
 
 def _words(*arrays: Any) -> Any:
@@ -613,6 +627,7 @@ def _answer_free(problem: LogDensity, answer: Answers, arrays: tuple[Any, ...]) 
     d = problem.parameters.n_free
     exchange, table, value = np.zeros((2, d)), support_table([real(d)]), 0.0
     words = _words(*arrays, exchange, table)
+    address = words.ctypes.data
     with np.errstate(all="ignore"):
-        while answer(value, words):
+        while answer(value, address):
             value, exchange[1] = problem.log_density_and_gradient(exchange[0].copy())

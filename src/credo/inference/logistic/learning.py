@@ -1164,6 +1164,20 @@ WIDEST, NEARBY = 12.0, 4.0
 """How far the log of a learned precision may be from a first guess, and from a good one."""
 
 NEAR_BEST, BEND_STEP = 1e-3, 0.3
+NEAR_BEST_OF_MORE = 0.02
+"""Change of the log precision of several classes that counts as none."""
+
+SITES_OF_MORE = 1e-3
+"""Change of a row's belief, in standard deviations, at which sites of several classes rest."""
+
+SEARCHED = SoftmaxPropagation(1e-2)
+"""How sites are changed while a precision is looked for: the evidence is flat around them."""
+
+SWEEPS = 100
+"""Sweeps over all rows that learning a precision of several classes takes, about."""
+
+SLOW_SWEEPS = 2e10
+"""Products of all sweeps together that take most of a minute."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -1177,16 +1191,19 @@ def propagated(
     problem: LogisticProblem, learns_precision: bool, engine: ExpectationPropagation
 ) -> Inference:
     """Return the Gaussian of the weights by expectation propagation."""
-    log_volume = 0.0
+    log_volume, sites = 0.0, None
     if learns_precision:
-        problem, log_volume = _learned_by_sites(problem)
+        _warn_of_work(problem)
+        problem, log_volume, sites = _learned_by_sites(problem)
     if len(problem.rows.coding) == 2:
         found = run(engine, _sites_of(problem))
         belief: LinearConditioned = found.posterior.belief
         found = replace(found, posterior=belief.weights)
     else:
-        own = SoftmaxPropagation(engine.tolerance, engine.max_steps, engine.damping)
-        found = run(own, problem)
+        is_usual = engine == ExpectationPropagation()
+        tolerance = SITES_OF_MORE if is_usual else engine.tolerance
+        own = SoftmaxPropagation(tolerance, engine.max_steps, engine.damping)
+        found = run(own, problem, state=sites)
     log_evidence = found.log_evidence + log_volume
     return replace(found, log_evidence=log_evidence, state=PropagatedPrecision(problem))
 
@@ -1197,15 +1214,31 @@ def _sites_of(problem: LogisticProblem) -> SiteProblem:
     return SiteProblem(prior, LogitLikelihood(), rows.code.astype(np.float64), rows.weight)
 
 
-def _learned_by_sites(problem: LogisticProblem) -> tuple[LogisticProblem, float]:
-    """Return the problem with its best precision, and what integrating over it adds.
+def _warn_of_work(problem: LogisticProblem) -> None:
+    """Say beforehand that sweeps over sites of several classes will take long."""
+    rows = problem.rows
+    n, d = len(rows.code), len(problem.prior_precision)
+    work = SWEEPS * float(n) * d**2
+    if len(rows.coding) > 2 and work > SLOW_SWEEPS:
+        warn_user(
+            f"expectation propagation of {len(rows.coding)} classes takes minutes for {n} rows "
+            f"and {d} weights, most of it to learn their precision: it sweeps over all rows "
+            f"some {SWEEPS} times. Give a weight_precision, which takes about a tenth, or use "
+            "inference='variational', which answers in seconds.",
+            UserWarning,
+        )
+
+
+def _learned_by_sites(problem: LogisticProblem) -> tuple[LogisticProblem, float, Any]:
+    """Return the problem with its best precision, what integrating over it adds, and sites.
 
     Several classes without overlap would gain more by a wider prior than it costs, without
     end. So their precision is the best under the prior that draws have, of which intercepts
     have an end and the signal does not fall with the fit.
     """
     if not problem.rows.lengths.any():
-        return problem, 0.0
+        return problem, 0.0, None
+    near_best = NEAR_BEST
     base, first, widest, sites = problem, problem.precision, WIDEST, None
     known: float | None = None
     if len(problem.rows.coding) > 2:
@@ -1215,7 +1248,7 @@ def _learned_by_sites(problem: LogisticProblem) -> tuple[LogisticProblem, float]
             closest.state.problem.precision,
             NEARBY,
         )
-        known = _first_signal(problem)
+        known, near_best = _first_signal(problem), NEAR_BEST_OF_MORE
 
     def height(log_precision: float, signal: float | None = known) -> tuple[float, float]:
         nonlocal sites
@@ -1229,7 +1262,7 @@ def _learned_by_sites(problem: LogisticProblem) -> tuple[LogisticProblem, float]
         lambda t: -sum(height(t)),
         bounds=(start - widest, start + widest),
         method="bounded",
-        options={"xatol": NEAR_BEST},
+        options={"xatol": near_best},
     )
     best = float(found.x)
     values = [sum(height(best + step)) for step in (-BEND_STEP, 0.0, BEND_STEP)]
@@ -1237,13 +1270,13 @@ def _learned_by_sites(problem: LogisticProblem) -> tuple[LogisticProblem, float]
     width = 0.5 * (LOG_TWO_PI - float(np.log(max(bend, LEAST_BEND))))
     # Never above zero, since the prior of the log precision integrates to one.
     log_volume = min(height(best, None)[1] + width, 0.0)
-    return replace(problem, precision=float(np.exp(best))), log_volume
+    return replace(problem, precision=float(np.exp(best))), log_volume, sites
 
 
 def _followed(problem: LogisticProblem, before: Any) -> tuple[float, Array, Any]:
     """Return log evidence, precision of the weights, and sites to go on from."""
     if len(problem.rows.coding) > 2:
-        several, sites = followed_classes(problem, before)
+        several, sites = followed_classes(problem, before, SEARCHED)
         return several.log_evidence, several.weight_precision, sites
     pair, pair_sites = followed_sites(_sites_of(problem), before)
     belief = pair.belief
