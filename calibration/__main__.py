@@ -1,4 +1,7 @@
-"""Run calibration by simulation: ``python -m calibration [--seed N] [--store]``."""
+"""Run calibration by simulation: ``python -m calibration [NAME ...] [--seed N] [--store]``.
+
+Of named cases alone, what is stored of the others stays, each with its own commit.
+"""
 
 import argparse
 import json
@@ -25,16 +28,26 @@ LEAST = 1e-3
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run all cases; return 1 if the levels or ranks of one are not uniform."""
     parser = argparse.ArgumentParser(prog="python -m calibration", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="run these cases alone")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--store", action="store_true", help="store what was found")
     chosen = parser.parse_args(arguments)
-    found = {}
+    found: dict[str, Any] = {}
     engines = ENGINES | CHAINS
+    known = [*CASES, *engines]
+    unknown = sorted(set(chosen.names) - set(known))
+    if unknown:
+        parser.error(f"names must be cases; found {unknown}. Choose from {known}.")
+    wanted = set(chosen.names or known)
     streams = np.random.default_rng(chosen.seed).spawn(len(CASES) + len(engines))
     for (name, (simulate, n)), rng in zip(CASES.items(), streams, strict=False):
+        if name not in wanted:
+            continue
         found[name] = uniformity(np.array([simulate(rng) for _ in range(n)]))
         print(f"{name}: {found[name]}", flush=True)
     for (name, case), rng in zip(engines.items(), streams[len(CASES) :], strict=True):
+        if name not in wanted:
+            continue
         ranks = case.ranks(rng)
         for quantity in ranks.names:
             found[f"{name}, {quantity}"] = _account(ranks, quantity)
@@ -42,6 +55,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if chosen.store:
         when = datetime.now(UTC).strftime("%Y-%m-%d")
         run = {"commit": commit(), "date": when, "seed": chosen.seed, "cases": found}
+        if chosen.names:
+            run = json.loads(RESULTS.read_text(encoding="utf-8"))
+            own = {"commit": commit(), "seed": chosen.seed}
+            run["cases"] |= {name: {**case, **own} for name, case in found.items()}
         RESULTS.write_text(json.dumps(run, indent=1) + "\n", encoding="utf-8")
     return int(any(case["p_value"] < LEAST / len(found) for case in found.values()))
 
