@@ -1,4 +1,7 @@
-"""Run calibration by simulation: ``python -m calibration [--seed N] [--store]``."""
+"""Run calibration by simulation: ``python -m calibration [NAME ...] [--seed N] [--store]``.
+
+Of named cases alone, what is stored of the others stays, each with its own commit.
+"""
 
 import argparse
 import json
@@ -25,25 +28,44 @@ LEAST = 1e-3
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run all cases; return 1 if the levels or ranks of one are not uniform."""
     parser = argparse.ArgumentParser(prog="python -m calibration", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="run these cases alone")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--store", action="store_true", help="store what was found")
     chosen = parser.parse_args(arguments)
-    found = {}
-    engines = ENGINES | CHAINS
-    streams = np.random.default_rng(chosen.seed).spawn(len(CASES) + len(engines))
-    for (name, (simulate, n)), rng in zip(CASES.items(), streams, strict=False):
-        found[name] = uniformity(np.array([simulate(rng) for _ in range(n)]))
-        print(f"{name}: {found[name]}", flush=True)
-    for (name, case), rng in zip(engines.items(), streams[len(CASES) :], strict=True):
-        ranks = case.ranks(rng)
-        for quantity in ranks.names:
-            found[f"{name}, {quantity}"] = _account(ranks, quantity)
-        print(f"{name}: {ranks}", flush=True)
+    known = [*CASES, *ENGINES, *CHAINS]
+    unknown = sorted(set(chosen.names) - set(known))
+    if unknown:
+        parser.error(f"names must be cases; found {unknown}. Choose from {known}.")
+    streams = np.random.default_rng(chosen.seed).spawn(len(known))
+    found: dict[str, Any] = {}
+    for name, rng in zip(known, streams, strict=True):
+        if name in (chosen.names or known):
+            found |= _found(name, rng)
     if chosen.store:
-        when = datetime.now(UTC).strftime("%Y-%m-%d")
-        run = {"commit": commit(), "date": when, "seed": chosen.seed, "cases": found}
-        RESULTS.write_text(json.dumps(run, indent=1) + "\n", encoding="utf-8")
+        _store(found, chosen.seed, is_whole=not chosen.names)
     return int(any(case["p_value"] < LEAST / len(found) for case in found.values()))
+
+
+def _found(name: str, rng: np.random.Generator) -> dict[str, Any]:
+    """Return what one case found, by what was ranked."""
+    if name in CASES:
+        simulate, n = CASES[name]
+        found = {name: uniformity(np.array([simulate(rng) for _ in range(n)]))}
+        print(f"{name}: {found[name]}", flush=True)
+        return found
+    ranks = (ENGINES | CHAINS)[name].ranks(rng)
+    print(f"{name}: {ranks}", flush=True)
+    return {f"{name}, {quantity}": _account(ranks, quantity) for quantity in ranks.names}
+
+
+def _store(found: dict[str, Any], seed: int, *, is_whole: bool) -> None:
+    when = datetime.now(UTC).strftime("%Y-%m-%d")
+    run = {"commit": commit(), "date": when, "seed": seed, "cases": found}
+    if not is_whole:
+        run = json.loads(RESULTS.read_text(encoding="utf-8"))
+        own = {"commit": commit(), "seed": seed}
+        run["cases"] |= {name: {**case, **own} for name, case in found.items()}
+    RESULTS.write_text(json.dumps(run, indent=1) + "\n", encoding="utf-8")
 
 
 def uniformity(levels: np.ndarray) -> dict[str, Any]:

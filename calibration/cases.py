@@ -38,8 +38,13 @@ from credo.inference import (
 )
 from credo.inference.density.laplace import LaplaceApproximation
 from credo.inference.neural.outcome import NormalOutcome
-from credo.inference.neural.problem import PRIOR_COUNT, NetworkProblem, NetworkSettings
-from credo.inference.neural.sampling import NetworkDensity, drawn_density
+from credo.inference.neural.problem import (
+    BIAS_PRECISION,
+    PRIOR_COUNT,
+    NetworkProblem,
+    NetworkSettings,
+)
+from credo.inference.neural.sampling import NetworkDensity
 from credo.numerics.array import Array
 from credo.numerics.layers.layered_network import LayeredNetwork
 from credo.numerics.special.bijection import positive, real
@@ -51,12 +56,14 @@ __all__ = [
     "EngineCase",
     "GroupProblem",
     "LinearProblem",
+    "compiled_units",
     "groups",
     "line",
     "log_likelihood_of_given",
     "log_likelihood_of_groups",
     "log_likelihood_of_line",
     "machine",
+    "network_problem",
 ]
 
 NET = BayesianNetwork(
@@ -346,6 +353,49 @@ def _shared_mean(values: Any, gradient: Any, y: Any) -> Any:
     return total
 
 
+@numba.njit(error_model="numpy")
+def _units(values: Any, gradient: Any, x: Any, y: Any, natural: Any, constants: Any) -> Any:
+    """Return a network of two units, as `NetworkDensity` does up to a constant.
+
+    ``values`` are standard weights in, biases and weights out of the units, a standard bias,
+    logs of two precisions and of that of the noise.
+    """
+    count, bias_precision, least_noise = constants
+    first, last, noise = np.exp(values[7]), np.exp(values[8]), np.exp(values[9])
+    scale = np.empty(7)
+    scale[0:2] = 1.0 / np.sqrt(first)
+    scale[2:4] = 1.0 / np.sqrt(bias_precision)
+    scale[4:6] = 1.0 / np.sqrt(last)
+    scale[6] = scale[2]
+    w = values[:7] * scale
+    slope = np.zeros(7)
+    square = 0.0
+    for i in range(x.size):
+        a, b = np.tanh(w[0] * x[i] + w[2]), np.tanh(w[1] * x[i] + w[3])
+        rest = y[i] - (w[4] * a + w[5] * b + w[6])
+        square += rest**2
+        pull = noise * rest
+        into_a, into_b = pull * w[4] * (1.0 - a * a), pull * w[5] * (1.0 - b * b)
+        slope[0] += into_a * x[i]
+        slope[1] += into_b * x[i]
+        slope[2] += into_a
+        slope[3] += into_b
+        slope[4] += pull * a
+        slope[5] += pull * b
+        slope[6] += pull
+    total = 0.5 * x.size * values[9] - 0.5 * noise * square
+    for j in range(7):
+        total -= 0.5 * values[j] ** 2
+        gradient[j] = slope[j] * scale[j] - values[j]
+    total += 0.5 * count * (values[7] - natural[0] * first + values[8] - natural[1] * last)
+    moved = slope * w
+    gradient[7] = 0.5 * (count * (1.0 - natural[0] * first) - moved[0] - moved[1])
+    gradient[8] = 0.5 * (count * (1.0 - natural[1] * last) - moved[4] - moved[5])
+    total += 0.5 * (values[9] - least_noise * noise)
+    gradient[9] = 0.5 * (x.size + 1.0 - noise * (square + least_noise))
+    return total
+
+
 def _problem(supports: Mapping[str, Any], function: Any, *data: Array) -> LogDensity:
     parameters = Parameters(supports)
     return LogDensity(parameters, CompiledDensity(parameters, function, data))
@@ -411,44 +461,67 @@ def log_likelihood_of_shared_mean(
 
 
 UNITS = LayeredNetwork((1, 2, 1), "tanh")
-PLACE = np.array([[0.5]])
-"""Where the function of a network is looked at, among its rows."""
+PLACES = np.append(np.linspace(-1.5, 1.5, 6), 0.5)[:, None]
+"""Where outcomes of a network are seen, and last a place where none is."""
+
+FUNCTION = tuple(f"f({place:g})" for place in PLACES[:, 0])
 
 
 def units(rng: Generator) -> tuple[dict[str, float], LogDensity]:
-    """Return the function and the log noise of a network of two units, and eight outcomes."""
-    x = rng.standard_normal((8, 1))
-    problem = _network_problem(x, np.zeros((8, 1)))
+    """Return the function and the log noise of a network of two units, and six outcomes."""
+    x = PLACES[:-1]
+    problem = network_problem(x, np.zeros((len(x), 1)))
     shape = 0.5 * PRIOR_COUNT
     precision = rng.gamma(shape, 1.0 / (shape * problem.natural_variance))
     noise = rng.gamma(0.5, 2.0 / problem.least_noise, 1)
     settings = NetworkSettings(np.log(precision), np.log(noise))
     weights = rng.standard_normal(UNITS.n_parameters) * NetworkDensity(problem).scale(settings)
-    y = UNITS.outputs(weights, x) + rng.standard_normal((8, 1)) / np.sqrt(noise)
-    seen = _network_problem(x, y)
-    start, first = seen.start(rng)
-    at = float(UNITS.outputs(weights, PLACE)[0, 0])
-    truth = {"f": at, "log noise": float(settings.log_noise[0])}
-    return truth, drawn_density(seen, start, first)
+    function = UNITS.outputs(weights, PLACES)
+    y = function[:-1] + rng.standard_normal((len(x), 1)) / np.sqrt(noise)
+    truth = dict(zip(FUNCTION, function[:, 0].tolist(), strict=True))
+    return {**truth, "log noise": float(settings.log_noise[0])}, compiled_units(x, y)
 
 
-def _network_problem(x: Array, y: Array) -> NetworkProblem:
+def compiled_units(x: Array, y: Array) -> LogDensity:
+    """Return the density of a network of two units in a compiled form."""
+    problem = network_problem(x, y)
+    constants = np.array([PRIOR_COUNT, BIAS_PRECISION, problem.least_noise])
+    supports = {"standard": real(7), "log_precision": real(2), "log_noise": real(1)}
+    data = (x[:, 0].copy(), y[:, 0].copy(), problem.natural_variance, constants)
+    return _problem(supports, _units, *data)
+
+
+def network_problem(x: Array, y: Array) -> NetworkProblem:
+    """Return rows and outcomes of a network of two units."""
     outcome = NormalOutcome(y, np.ones(len(x)), np.ones(1))
-    return NetworkProblem(UNITS, x, outcome, least_noise=0.1)
+    return NetworkProblem(UNITS, x, outcome, least_noise=1.0)
 
 
 def functions(inference: Any, n: int, rng: Generator) -> dict[str, Array]:
-    """Return functions at a place and log noises of draws of a chain."""
+    """Return functions at all places and log noises of draws of a chain."""
     draws = inference.posterior
     standard, logs = draws.pooled("standard"), draws.pooled("log_precision")
     noise = draws.pooled("log_noise")
-    density = NetworkDensity(_network_problem(np.zeros((1, 1)), np.zeros((1, 1))))
-    found = []
-    for i in rng.choice(len(standard), n, replace=False):
-        scale = density.scale(NetworkSettings(logs[i], noise[i]))
-        found.append(UNITS.outputs(standard[i] * scale, PLACE)[0, 0])
-        found.append(noise[i, 0])
-    return {"f": np.array(found[::2]), "log noise": np.array(found[1::2])}
+    density = NetworkDensity(network_problem(PLACES, np.zeros_like(PLACES)))
+    chosen = rng.choice(len(standard), n, replace=False)
+    found = [
+        UNITS.outputs(standard[i] * density.scale(NetworkSettings(logs[i], noise[i])), PLACES)[
+            :, 0
+        ]
+        for i in chosen
+    ]
+    columns = dict(zip(FUNCTION, np.array(found).T, strict=True))
+    return {**columns, "log noise": noise[chosen, 0]}
+
+
+def log_likelihood_of_units(
+    problem: LogDensity, values: Mapping[str, Array]
+) -> dict[str, Array]:
+    """Return the log likelihood of each function and noise, up to a constant."""
+    y, logs = _data_of(problem)[1], values["log noise"]
+    function = np.column_stack([values[name] for name in FUNCTION[:-1]])
+    square = ((y - function) ** 2).sum(axis=1)
+    return {"log likelihood": 0.5 * (len(y) * logs - np.exp(logs) * square)}
 
 
 NUTS = NoUTurnSampling(n_draws=2000, warm_up=500)
@@ -462,7 +535,11 @@ CHAINS = {
         1000,
     ),
     "NUTS, neural network": EngineCase(
-        NoUTurnSampling(n_draws=1000, warm_up=500, acceptance=0.9), units, None, 300, functions
+        NoUTurnSampling(n_draws=3000, warm_up=1000, acceptance=0.9),
+        units,
+        log_likelihood_of_units,
+        500,
+        functions,
     ),
 }
 """Engines of Markov chains, which take minutes."""

@@ -3,11 +3,19 @@
 import numpy as np
 import pytest
 from calibration.__main__ import uniformity
-from calibration.cases import CASES, CHAINS, ENGINES, line
+from calibration.cases import (
+    CASES,
+    CHAINS,
+    ENGINES,
+    compiled_units,
+    line,
+    network_problem,
+)
 from scipy import stats
 
 from credo.inference import run
 from credo.inference.density.laplace import LaplaceApproximation
+from credo.inference.neural.sampling import NetworkDensity
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -40,6 +48,24 @@ def test_chains_rank_the_truth_evenly(name):
     found = CHAINS[name].ranks(np.random.default_rng(0), 500)
     assert found.is_calibrated()
     assert found.names[-1] == "log likelihood"
+
+
+def test_the_compiled_network_has_the_density_of_the_estimator_up_to_a_constant():
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(8, 1)), rng.normal(size=(8, 1))
+    compiled, plain = compiled_units(x, y).density, NetworkDensity(network_problem(x, y))
+    constants = []
+    for _ in range(3):
+        values = {
+            "standard": rng.normal(size=7),
+            "log_precision": rng.normal(size=2),
+            "log_noise": rng.normal(size=1),
+        }
+        (own, own_slope), (other, other_slope) = compiled(values), plain(values)
+        constants.append(own - other)
+        for name in values:
+            np.testing.assert_allclose(own_slope[name], other_slope[name], atol=1e-11)
+    np.testing.assert_allclose(constants, constants[0], atol=1e-10)
 
 
 def test_the_line_has_a_posterior_that_the_laplace_approximation_meets_exactly():

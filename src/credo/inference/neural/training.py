@@ -63,8 +63,6 @@ WEIGHTINGS = ("equal", "evidence", "stacking")
 HELD_OUT = 5
 """One row of so many is held out to stack by."""
 
-ACCOUNT = Account("Laplace approximation of a network", False, float("nan"), "unknown")
-
 FIRST_STEPS = 60
 LATER_STEPS = 15
 LAST_STEPS, LAST_ROUNDS = 30, 6
@@ -265,7 +263,10 @@ class NetworkLaplace:
         if isinstance(problem.outcome, ClassOutcome) and network.n_layers > 1:
             spread = spread_of_scores(problem, belief)
             belief = replace(belief, precision=precision.scaled(1.0 / spread))
-        return Inference(belief, log_evidence, "laplace", account=ACCOUNT)
+        kept = "the last layer" if self.layers == "last" else "all layers"
+        method = f"Laplace approximation of a network, {self._kind(network, first)} curvature"
+        account = Account(f"{method} of {kept}", False, float("nan"), "unknown")
+        return Inference(belief, log_evidence, "laplace", account=account)
 
     def _mode(self, problem: NetworkProblem, state: NetworkState) -> Array:
         """Return the mode for the settings, as near as its slope and curvature can tell."""
@@ -283,14 +284,16 @@ class NetworkLaplace:
             state = replace(state, parameters=parameters, guide=precision.guide())
         return parameters
 
+    def _kind(self, network: LayeredNetwork, first: int) -> str:
+        """Return what is kept of the curvature of layers from one on."""
+        if self.curvature != "auto":
+            return self.curvature
+        n_free = network.n_parameters - network.ends[first]
+        return "full" if n_free <= MOST_FULL else "kronecker"
+
     def _curvature(self, problem: NetworkProblem, parameters: Array, first: int) -> Curvature:
-        kind = self.curvature
-        if kind == "auto":
-            n_free = problem.network.n_parameters - problem.network.ends[first]
-            kind = "full" if n_free <= MOST_FULL else "kronecker"
-        return CURVATURES[kind].of(
-            problem.network, parameters, problem.x, problem.outcome, first
-        )
+        kind = CURVATURES[self._kind(problem.network, first)]
+        return kind.of(problem.network, parameters, problem.x, problem.outcome, first)
 
 
 MOST_FULL = 2_000
