@@ -32,6 +32,7 @@ from credo.models.latent.factor_analysis import FactorAnalysis as FactorAnalysis
 from credo.models.latent.factor_analysis import ProbabilisticPCA as ProbabilisticPCA
 from credo.models.latent.k_means import KMeans as KMeans
 from credo.models.latent.k_medoids import KMedoids as KMedoids
+from credo.models.latent.kernel_density import KernelDensity as KernelDensity
 from credo.models.latent.pca import PCA as PCA
 from credo.models.latent.pca import Whiten as Whiten
 from credo.models.linear.basis_transformer import BasisTransformer as BasisTransformer

@@ -81,6 +81,7 @@ from credo.inference.kernel.series import SeriesProcess as SeriesProcess
 from credo.inference.kernel.sparse import SparseProcess as SparseProcess
 from credo.inference.latent.expectation_maximization import LatentState as LatentState
 from credo.inference.latent.factor_analysis import FactorModel as FactorModel
+from credo.inference.latent.kernel_density import Bumps as Bumps
 from credo.inference.latent.latent_class import IncompleteRows as IncompleteRows
 from credo.inference.latent.student_t import WeightedMoments as WeightedMoments
 from credo.inference.linear.automatic_relevance import Relevances as Relevances
