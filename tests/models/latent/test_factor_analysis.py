@@ -3,6 +3,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
+from sklearn.base import clone
 from sklearn.datasets import load_iris, load_wine
 from sklearn.decomposition import PCA as SklearnPCA
 from sklearn.decomposition import FactorAnalysis as SklearnFactorAnalysis
@@ -141,11 +142,90 @@ def test_factors_are_as_likely_as_those_of_scikit_learn():
     assert_allclose(model.noise_variance_, other.noise_variance_, atol=1e-3)
 
 
-def test_units_of_columns_do_not_matter_to_factors():
+@pytest.mark.parametrize("engine", [None, LONG], ids=["profile", "steps"])
+def test_units_of_columns_do_not_matter_to_factors(engine):
     x, unit = simulated(100), np.array([1.0, 10.0, 1e-3, 1e4, 2.0, 0.5])
-    model, other = FactorAnalysis(2, LONG).fit(x), FactorAnalysis(2, LONG).fit(x * unit)
+    model, other = FactorAnalysis(2, engine).fit(x), FactorAnalysis(2, engine).fit(x * unit)
     assert_allclose(other.noise_variance_, model.noise_variance_ * unit**2, rtol=1e-3)
     assert_allclose(other.log_prob(x * unit), model.log_prob(x) - np.log(unit).sum(), rtol=1e-5)
+
+
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_statistics_of_complete_rows_give_the_factors_of_scikit_learn(n):
+    x = load_wine().data / load_wine().data.std(axis=0)
+    model = FactorAnalysis(n).fit(x)
+    other = SklearnFactorAnalysis(n, tol=1e-10, max_iter=5000, svd_method="lapack").fit(x)
+    # With five factors a column has no noise of its own, and small steps never come there.
+    assert -1e-6 < model.score(x) - other.score(x) < (0.01 if n == 5 else 1e-6)
+    if n < 5:
+        covariance = model.loading_ @ model.loading_.T + np.diag(model.noise_variance_)
+        assert_allclose(covariance, other.get_covariance(), atol=2e-3)
+
+
+def test_no_other_factors_near_are_more_likely():
+    x, rng = simulated(200), np.random.default_rng(0)
+    model = FactorAnalysis(2).fit(x)
+    best = model.log_prob(x).sum()
+    for _ in range(200):
+        loading = model.loading_ + 0.03 * rng.normal(size=(6, 2))
+        noise = model.noise_variance_ * np.exp(0.03 * rng.normal(size=6))
+        normal = stats.multivariate_normal(model.mean_, loading @ loading.T + np.diag(noise))
+        assert normal.logpdf(x).sum() < best
+
+
+def test_constant_columns_have_no_factors():
+    x = np.column_stack([simulated(100), np.full(100, 0.1)])
+    model = FactorAnalysis(2).fit(x)
+    assert_allclose(model.loading_[6], 0.0)
+    expected = FactorAnalysis(2).fit(x[:, :6])
+    assert_allclose(model.noise_variance_[:6], expected.noise_variance_, rtol=1e-4)
+    assert np.isfinite(model.log_prob(x)).all()
+
+
+@pytest.mark.parametrize("model", [ProbabilisticPCA(2), ProbabilisticPCA(), FactorAnalysis(2)])
+def test_chunks_are_the_whole(model):
+    x = simulated(200)
+    stream = clone(model)
+    for part in np.array_split(x, 5):
+        stream.partial_fit(part)
+    assert_allclose(stream.log_prob(x), model.fit(x).log_prob(x), rtol=1e-6)
+    with pytest.raises(ValueError, match="NaN"):
+        stream.partial_fit(with_gaps(x))
+
+
+def relevance_by_steps(x, n_steps=3000):
+    """Bayesian PCA as published: expectation maximization with precisions of the axes."""
+    n, d = x.shape
+    s, noise = np.cov(x.T, bias=True), 1.0
+    w = np.random.default_rng(0).normal(size=(d, d - 1))
+    for _ in range(n_steps):
+        length = np.square(w).sum(axis=0)
+        w, length = w[:, length > 1e-9], length[length > 1e-9]
+        inner = np.linalg.inv(w.T @ w + noise * np.eye(len(length)))
+        square = noise * inner + inner @ w.T @ s @ w @ inner
+        cross = s @ w @ inner
+        w = cross @ np.linalg.inv(square + noise * np.diag(d / length) / n)
+        noise = (np.trace(s) - 2 * np.sum(cross * w) + np.trace(square @ w.T @ w)) / d
+    return w @ w.T + noise * np.eye(d), w.shape[1]
+
+
+def test_bayesian_pca_ends_where_its_published_steps_end():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(60, 7)) * [4, 3, 1, 1, 1, 1, 1]
+    model = ProbabilisticPCA("ard").fit(x)
+    covariance, n_axes = relevance_by_steps(x)
+    assert model.n_components_ == n_axes == 2
+    assert_allclose(model.model_.density.form.dense(), covariance, rtol=1e-5, atol=1e-5)
+
+
+def test_bayesian_pca_keeps_nothing_of_noise_and_agrees_with_minka():
+    rng = np.random.default_rng(1)
+    assert ProbabilisticPCA("ard").fit(rng.normal(size=(300, 5))).n_components_ == 0
+    x = simulated()
+    assert ProbabilisticPCA("ard").fit(x).n_components_ == 2
+    holes = ProbabilisticPCA("ard").fit(with_gaps(x))
+    assert holes.n_components_ == 2
+    assert np.isfinite(holes.log_prob(x)).all()
 
 
 def test_new_rows_have_the_moments_of_the_model():
@@ -169,7 +249,7 @@ def test_tables_and_files(tmp_path):
     [
         (ProbabilisticPCA(3), ROWS, "fewer than the 3 columns"),
         (FactorAnalysis(0), ROWS, "fewer than the 3 columns"),
-        (ProbabilisticPCA("two"), ROWS, "None or a whole number"),
+        (ProbabilisticPCA("two"), ROWS, "a whole number, or None or 'ard'"),
         (ProbabilisticPCA(1), ROWS * [1, np.nan, 1], "found none in column 1"),
         (FactorAnalysis(1), np.full((3, 2), np.inf), "infinity|finite"),
     ],

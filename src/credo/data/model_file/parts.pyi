@@ -83,6 +83,7 @@ from credo.inference.kernel.series import SeriesProcess as SeriesProcess
 from credo.inference.kernel.sparse import SparseProcess as SparseProcess
 from credo.inference.latent.expectation_maximization import LatentState as LatentState
 from credo.inference.latent.factor_analysis import FactorModel as FactorModel
+from credo.inference.latent.kernel_density import Bumps as Bumps
 from credo.inference.latent.latent_class import IncompleteRows as IncompleteRows
 from credo.inference.latent.mixture_search import Climb as Climb
 from credo.inference.latent.mixture_search import MixtureHistory as MixtureHistory

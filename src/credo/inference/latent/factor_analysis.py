@@ -7,7 +7,9 @@ variance for all columns. Of complete rows its likelihood is largest in closed f
 
     ``noise = mean of v_j beyond c``,  ``W = V_c (diag(v_c) - noise)^1/2``.
 
-Otherwise expectation maximization goes on from there. With the columns ``o`` that a row has,
+Of complete rows, factors with noise of its own in each column are found by their noise alone:
+given it the best loading is in closed form, and what is left is minimized [joreskog1967]_.
+With gaps, expectation maximization goes on from there. With the columns ``o`` that a row has,
 
 * hidden numbers: ``x | y_o ~ N(C W_o' noise_o^-1 (y_o - b_o), C)``,
   ``C^-1 = I + W_o' diag(noise_o)^-1 W_o``;
@@ -23,20 +25,33 @@ from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
+from scipy import linalg, special
 
 from credo.distributions.multivariate_normal import MultivariateNormal
+from credo.inference.engine.engine import Account, Inference
 from credo.inference.engine.problem import Expectation
-from credo.numerics.array import Array, as_float
+from credo.numerics.array import Array, as_float, is_constant
 from credo.numerics.form import SMALLEST, Form
 from credo.numerics.linear.linear_algebra import LOG_TWO_PI, cholesky
 from credo.numerics.linear.moments import Moments
 from credo.numerics.linear.principal_axes import PrincipalAxes
 from credo.numerics.missing import missing_patterns
+from credo.numerics.optimize.difference import separate
+from credo.numerics.optimize.minimum import Termination
+from credo.numerics.optimize.quasi_newton import lbfgs
+from credo.numerics.status import Status
 
-__all__ = ["FactorModel", "FactorProblem", "log_evidence_of_dimensions"]
+__all__ = [
+    "FactorModel",
+    "FactorProblem",
+    "likeliest_factors",
+    "log_evidence_of_dimensions",
+    "relevant_pca",
+]
 
 Indices = NDArray[np.intp]
+
+PROFILE = Account("profile likelihood", False, float("nan"), "unknown")
 
 LEAST_NOISE = 1e-9
 """Share of a column's variance that its noise is at least: a factor may copy a column."""
@@ -246,6 +261,115 @@ class FactorProblem:
         variance = self._unit[1]
         usual = variance.mean() if self.is_isotropic else variance
         return np.maximum(LEAST_NOISE * usual, SMALLEST) + np.zeros_like(variance)
+
+
+def likeliest_factors(
+    moments: Moments, n_hidden: int, termination: Termination | None = None
+) -> Inference:
+    """Return the factors of largest likelihood, from the statistics of complete rows.
+
+    With ``u`` for the logs of the noise of columns of unit variance, ``R`` for their
+    correlations and ``t``, ``V`` for eigenvalues and vectors of ``e^(-u/2) R e^(-u/2)``, the
+    best loading is ``e^(u/2) V_c (t_c - 1)^1/2``. Twice the negative log likelihood of a row is
+    then ``sum of u + sum over the first c of (log t + 1) + sum of the other t``, with gradient
+    ``sum over the others of (1 - t) V^2``.
+
+    Parameters
+    ----------
+    moments
+        Of the rows.
+    n_hidden
+        Number of hidden numbers, less than d.
+    """
+    variance = np.diagonal(moments.scatter) / moments.weight
+    is_flat = is_constant(moments.mean, np.sqrt(variance))
+    scale = np.sqrt(np.where(is_flat, 1.0, variance))
+    unit = moments.scatter / moments.weight / np.outer(scale, scale)
+    unit[is_flat], unit[:, is_flat] = 0.0, 0.0
+    np.fill_diagonal(unit, 1.0)
+
+    def split(u: Array) -> tuple[Array, Array, NDArray[np.bool_]]:
+        root = np.exp(-0.5 * u)
+        value, vector = linalg.eigh(unit * np.outer(root, root))
+        return value, vector, (np.arange(len(u)) >= len(u) - n_hidden) & (value > 1.0)
+
+    def objective(u: Array) -> tuple[float, Array]:
+        value, vector, is_kept = split(u)
+        rest = value[~is_kept]
+        total = u.sum() + np.sum(np.log(value[is_kept]) + 1.0) + rest.sum()
+        return float(total), np.asarray(np.square(vector[:, ~is_kept]) @ (1.0 - rest))
+
+    rules = termination or Termination(5000, 1e-13, 0.0, 1e-7)
+    start = np.log(np.clip(_own_share(unit) * (1.0 - 0.5 * n_hidden / len(unit)), 1e-3, 1.0))
+    box = [(float(np.log(LEAST_NOISE)), 0.0)] * len(unit)
+    found = lbfgs(*separate(objective), start, box, rules)
+    # Where a column has no noise of its own, rounding ends the search before any rule does.
+    is_rounding = found.status is Status.NO_DESCENT and found.n_steps > 0
+    status = Status.VALUE_STEADY if is_rounding else found.status
+    value, vector, is_kept = split(found.x)
+    length = np.sqrt(np.maximum(value - 1.0, 0.0) * is_kept)
+    root = np.exp(0.5 * found.x) * scale
+    loading = (root[:, None] * vector * length)[:, : -n_hidden - 1 : -1]
+    noise = np.where(is_flat, SMALLEST, np.maximum(root**2, SMALLEST))
+    return Inference(FactorModel(moments.mean, loading, noise), status=status, account=PROFILE)
+
+
+def _own_share(unit: Array) -> Array:
+    """Return the share of each column that the others do not tell, of correlations (d, d)."""
+    ridged = unit + 1e-6 * np.eye(len(unit))
+    return np.asarray(1.0 / np.diagonal(cholesky(ridged).inverse()))
+
+
+def relevant_pca(axes: PrincipalAxes, n_rows: float) -> FactorModel:
+    """Return probabilistic PCA whose axes each have a prior, which drops those of no use.
+
+    Bayesian PCA [bishop1999]_: the loading of axis i is normal about zero with a precision of
+    its own, which is learned as ``d / |w_i|^2``. Where that settles, with ``t = |w|^2 + s`` for
+    the variance along an axis that has ``v`` in the rows and s for the noise,
+
+        ``(N + d) t^2 - N (v + s) t + N v s = 0``;
+
+    axes without a real root are dropped. The noise is such that its own likelihood is largest.
+
+    Parameters
+    ----------
+    axes
+        All principal axes of the rows.
+    n_rows
+        Number of rows.
+    """
+    d, v = len(axes.center), axes.variance
+    n_kept, least = d - 1, max(LEAST_NOISE * axes.total / d, SMALLEST)
+    while True:
+        noise, along = _relevant(v, n_kept, n_rows, d, least)
+        n_real = int(np.sum(np.isfinite(along)))
+        if n_real == n_kept:
+            break
+        n_kept = n_real
+    loading = axes.axes[:n_kept].T * np.sqrt(np.maximum(along - noise, 0.0))
+    return FactorModel(axes.center, loading, np.full(d, noise))
+
+
+def _relevant(
+    v: Array, n_kept: int, n_rows: float, d: int, least: float
+) -> tuple[float, Array]:
+    """Return noise and the variance along each kept axis, NaN where there is no real root."""
+    kept, noise = v[:n_kept], max(float(v[n_kept:].mean()), least)
+    along = kept
+    for _ in range(1000):
+        middle = n_rows * (kept + noise)
+        root = middle**2 - 4.0 * n_rows * (n_rows + d) * kept * noise
+        with np.errstate(invalid="ignore"):
+            along = (middle + np.sqrt(root)) / (2.0 * (n_rows + d))
+        if not np.isfinite(along).all():
+            return noise, along
+        # What the prior takes off the kept axes is noise of theirs.
+        held = (along - noise) * noise / along + np.square(noise / along) * kept
+        after = max(float((v[n_kept:].sum() + held.sum()) / d), least)
+        if abs(after - noise) < 1e-12 * noise:
+            break
+        noise = after
+    return noise, along
 
 
 def log_evidence_of_dimensions(variance: Array, n_rows: float) -> Array:

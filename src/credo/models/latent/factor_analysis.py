@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from numbers import Integral
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
@@ -19,7 +19,9 @@ from credo.inference.latent.expectation_maximization import ExpectationMaximizat
 from credo.inference.latent.factor_analysis import (
     FactorModel,
     FactorProblem,
+    likeliest_factors,
     log_evidence_of_dimensions,
+    relevant_pca,
 )
 from credo.models.contract.inputs import FittedInputs, generator, row_weight, validated
 from credo.numerics.array import Array
@@ -27,11 +29,14 @@ from credo.numerics.example import Example
 from credo.numerics.form import Form
 from credo.numerics.linear.moments import Moments
 from credo.numerics.linear.principal_axes import PrincipalAxes
+from credo.numerics.warning import warn_user
 
 __all__ = ["FactorAnalysis", "ProbabilisticPCA"]
 
 PATIENT = ExpectationMaximization(tolerance=1e-7, max_steps=10_000)
-"""For factors, whose noise is found by small steps."""
+"""For factors of rows with gaps, whose noise is found by small steps."""
+
+ARD = "ard"
 
 ROUGH = ExpectationMaximization(tolerance=1e-3, max_steps=30)
 """For the covariance of rows with gaps, from which the number of hidden numbers is chosen."""
@@ -42,10 +47,29 @@ class _HiddenNumbers(
 ):
     """A part of both: what a fitted model of hidden numbers answers."""
 
+    _CHOICES: ClassVar[tuple[Any, ...]] = ()
+
     inference_: Inference
     model_: FactorModel
+    statistics_: Moments
     n_components_: Annotated[int, Form(low=0)]
     _sklearn_output_config: dict[str, str]
+
+    def partial_fit(
+        self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Learn from one more chunk without gaps, in constant memory, as from all at once."""
+        is_first = not hasattr(self, "statistics_")
+        rows = np.asarray(validated(self, X, dtype=np.float64, reset=is_first))
+        self._require_components(rows.shape[1])
+        weight = row_weight(sample_weight, rows)
+        chunk = Moments.of([rows], None if sample_weight is None else weight)
+        self.statistics_ = chunk if is_first else self.statistics_ + chunk
+        return self._learned(self.statistics_)
+
+    def _learned(self, moments: Moments) -> Self:
+        """Learn from the statistics of complete rows."""
+        raise NotImplementedError
 
     @property
     def mean_(self) -> Array:
@@ -140,6 +164,8 @@ class _HiddenNumbers(
 
     def _rows(self, X: ArrayLike, sample_weight: ArrayLike | None) -> tuple[Array, Array]:
         """Return rows that count and have a value, and their weights."""
+        if hasattr(self, "statistics_"):
+            del self.statistics_
         rows = np.asarray(
             validated(
                 self, X, dtype=np.float64, ensure_all_finite="allow-nan", ensure_min_samples=2
@@ -164,12 +190,15 @@ class _HiddenNumbers(
             )
         wanted: Any = getattr(self, "n_components")  # noqa: B009
         is_number = isinstance(wanted, Integral) and not isinstance(wanted, bool)
-        if not (wanted is None or is_number):
+        if wanted in self._CHOICES:
+            return
+        if not is_number:
+            choices = " or ".join(map(repr, self._CHOICES)) or "no other"
             raise ValueError(
-                f"n_components must be None or a whole number; found {wanted!r}. None lets the "
-                "evidence choose."
+                f"n_components must be a whole number, or {choices}; found {wanted!r}. Pass "
+                "how many hidden numbers there are."
             )
-        if wanted is not None and not 1 <= wanted < d:
+        if not 1 <= wanted < d:
             raise ValueError(
                 f"n_components must be at least 1 and fewer than the {d} columns, so that "
                 f"noise is left; found {wanted}. Ask for fewer."
@@ -192,6 +221,8 @@ class ProbabilisticPCA(_HiddenNumbers):
     ----------
     n_components
         How many hidden numbers; None takes as many as the evidence favors, at least one.
+        "ard" is Bayesian PCA: each axis has a prior of its own, which draws its loading to
+        zero, and drops it if the rows do not speak for it; there may be none left.
     inference
         The engine for rows with gaps; None is ``ExpectationMaximization()``.
 
@@ -220,10 +251,11 @@ class ProbabilisticPCA(_HiddenNumbers):
     """
 
     dimensions_: Annotated[Array, Form("k", -np.inf, np.inf)]
+    _CHOICES = (None, ARD)
 
     def __init__(
         self,
-        n_components: int | None = None,
+        n_components: int | str | None = None,
         inference: ExpectationMaximization | None = None,
     ) -> None:
         self.n_components = n_components
@@ -232,7 +264,7 @@ class ProbabilisticPCA(_HiddenNumbers):
     @classmethod
     def examples(cls) -> tuple[Self | Example, ...]:
         """Return examples for the laws, and for saving."""
-        return tuple(Example(cls(n), unit_free=False, streams=False) for n in (None, 1))
+        return tuple(Example(cls(n), unit_free=False) for n in (None, 1, ARD))
 
     def fit(
         self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None
@@ -241,18 +273,38 @@ class ProbabilisticPCA(_HiddenNumbers):
         rows, weight = self._rows(X, sample_weight)
         d = rows.shape[1]
         self._require_components(d)
+        if not np.isnan(rows).any():
+            return self._learned(Moments.of([rows], weight))
         axes = self._axes(rows, weight)
         n_rows = float(weight @ (~np.isnan(rows)).mean(axis=1))
-        self.dimensions_ = log_evidence_of_dimensions(axes.variance, n_rows)
-        best = min(max(int(np.argmax(self.dimensions_)), 1), d - 1)
-        self.n_components_ = best if self.n_components is None else int(self.n_components)
-        if np.isnan(rows).any():
+        found = self._choose(axes, n_rows)
+        if not self.n_components_:
+            found = FactorModel.probabilistic_pca(axes, 0)
+        elif self.n_components != ARD:
             problem = FactorProblem(rows, weight, self.n_components_, is_isotropic=True)
             self.inference_ = run(self.inference or ExpectationMaximization(), problem)
-        else:
-            self.inference_ = Inference(FactorModel.probabilistic_pca(axes, self.n_components_))
-        self.model_ = self.inference_.posterior
+            found = self.inference_.posterior
+        if self.n_components == ARD:
+            self.inference_ = Inference(found)
+        self.model_ = found
         return self
+
+    def _learned(self, moments: Moments) -> Self:
+        """Learn from the statistics of complete rows."""
+        found = self._choose(PrincipalAxes.of_moments(moments), moments.weight)
+        self.inference_, self.model_ = Inference(found), found
+        return self
+
+    def _choose(self, axes: PrincipalAxes, n_rows: float) -> FactorModel:
+        """Set the number of hidden numbers, and return the model that has them."""
+        self.dimensions_ = log_evidence_of_dimensions(axes.variance, n_rows)
+        if self.n_components == ARD:
+            found = relevant_pca(axes, n_rows)
+            self.n_components_ = found.n_hidden
+            return found
+        best = min(max(int(np.argmax(self.dimensions_)), 1), len(axes.center) - 1)
+        self.n_components_ = best if self.n_components is None else int(self.n_components)
+        return FactorModel.probabilistic_pca(axes, self.n_components_)
 
     def evidence_table(self) -> pd.DataFrame:
         """Return log evidence and probability of each number of hidden numbers."""
@@ -264,9 +316,7 @@ class ProbabilisticPCA(_HiddenNumbers):
         )
 
     def _axes(self, rows: Array, weight: Array) -> PrincipalAxes:
-        """Return all principal axes; of rows with gaps those of their likeliest covariance."""
-        if not np.isnan(rows).any():
-            return PrincipalAxes.of_moments(Moments.of([rows], weight))
+        """Return all principal axes of the likeliest covariance of rows with gaps."""
         d = rows.shape[1]
         problem = FactorProblem(rows, weight, d - 1, is_isotropic=True)
         with warnings.catch_warnings():
@@ -283,16 +333,17 @@ class FactorAnalysis(_HiddenNumbers):
     """Factor analysis: hidden numbers behind the columns, and noise of its own in each.
 
     ``y = W x + b + noise`` with ``x ~ N(0, I)`` and independent noise of variance ``s_j`` in
-    column j. Unlike PCA it does not depend on the units of columns. It is learned by
-    expectation maximization; gaps (NaN) are integrated out.
+    column j. Unlike PCA it does not depend on the units of columns. Of complete rows the
+    likelihood is made largest over the noise alone, the best loading for it being known; gaps
+    (NaN) are integrated out by expectation maximization.
 
     Parameters
     ----------
     n_components
         How many hidden numbers, fewer than columns.
     inference
-        The engine; None is ``ExpectationMaximization(1e-7, 10_000)``, since it is slow where
-        a column has hardly any noise.
+        An engine for all rows, complete or not; None finds complete rows' factors from their
+        statistics, and those of rows with gaps by ``ExpectationMaximization(1e-7, 10_000)``.
 
     Attributes
     ----------
@@ -324,7 +375,7 @@ class FactorAnalysis(_HiddenNumbers):
     @classmethod
     def examples(cls) -> tuple[Self | Example, ...]:
         """Return examples for the laws, and for saving."""
-        return (Example(cls(1, ExpectationMaximization(1e-13, 20_000)), streams=False),)
+        return (cls(1),)
 
     def fit(
         self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None
@@ -332,7 +383,21 @@ class FactorAnalysis(_HiddenNumbers):
         """Learn from rows ``X`` (n, d), in which NaN is missing."""
         rows, weight = self._rows(X, sample_weight)
         self._require_components(rows.shape[1])
+        if self.inference is None and not np.isnan(rows).any():
+            return self._learned(Moments.of([rows], weight))
         problem = FactorProblem(rows, weight, int(self.n_components), is_isotropic=False)
         self.inference_ = run(self.inference or PATIENT, problem)
+        self.model_, self.n_components_ = self.inference_.posterior, int(self.n_components)
+        return self
+
+    def _learned(self, moments: Moments) -> Self:
+        """Learn from the statistics of complete rows."""
+        self.inference_ = likeliest_factors(moments, int(self.n_components))
+        if not self.inference_.status.has_converged:
+            warn_user(
+                f"factor analysis ended early: {self.inference_.status.value}. Ask for fewer "
+                "components, or look at columns that copy each other.",
+                ConvergenceWarning,
+            )
         self.model_, self.n_components_ = self.inference_.posterior, int(self.n_components)
         return self

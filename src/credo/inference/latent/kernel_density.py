@@ -1,0 +1,139 @@
+"""Densities of bumps around rows, and the width of bumps by rows that are left out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+from numpy.random import Generator
+
+from credo.distributions.search import golden_maximum
+from credo.numerics.array import Array, squared_distances
+from credo.numerics.form import SMALLEST, Form
+from credo.numerics.linear.linear_algebra import LOG_TWO_PI
+from credo.numerics.parallel.threads import over_blocks, threads_for
+from credo.numerics.row_hash import hashed_sample
+
+__all__ = ["Bumps", "best_width", "left_out"]
+
+BLOCK = 1 << 19
+"""Distances between rows found at a time."""
+
+LEFT_OUT = 3000
+"""Rows that are left out, one by one, to choose a width: of more a sample stands for all."""
+
+TRIES = 24
+"""Widths tried on a grid of logarithms, before the best is looked for between its neighbors."""
+
+
+@dataclass(frozen=True, eq=False)
+class Bumps:
+    """A mean of normal densities around rows.
+
+    Attributes
+    ----------
+    rows
+        Rows that differ, shape (n, d).
+    weight
+        How much each counts, shape (n,).
+    width
+        Standard deviation of a bump in each column, shape (d,).
+    """
+
+    rows: Annotated[Array, Form("n d")]
+    weight: Annotated[Array, Form("n", 0.0)]
+    width: Annotated[Array, Form("d", SMALLEST)]
+
+    def log_prob(self, x: Array) -> Array:
+        """Return the log density at rows (m, d), shape (m,)."""
+        unit = self.rows / self.width
+        log_share = np.log(self.weight / self.weight.sum())
+        constant = np.log(self.width).sum() + 0.5 * LOG_TWO_PI * len(self.width)
+
+        def work(part: slice) -> Array:
+            value = -0.5 * squared_distances(x[part] / self.width, unit) + log_share
+            return _log_sum(value)
+
+        with threads_for(0):
+            parts = over_blocks(work, len(x), max(1, BLOCK // len(unit)))
+        return np.concatenate(parts) - constant
+
+    def sample(self, n: int, rng: Generator) -> Array:
+        """Return ``n`` rows: one of the rows, and a step from it."""
+        totals = np.cumsum(self.weight)
+        place = np.searchsorted(totals, rng.random(n) * totals[-1], side="right")
+        step = rng.standard_normal((n, len(self.width))) * self.width
+        return np.asarray(self.rows[np.minimum(place, len(totals) - 1)] + step)
+
+
+def left_out(bumps: Bumps) -> float:
+    """Return the log density of rows, each by the bumps around all that differ from it.
+
+    It is minus infinity for a single row.
+    """
+    if len(bumps.rows) < 2:
+        return -np.inf
+    unit = bumps.rows / bumps.width
+    constant = np.log(bumps.width).sum()
+    whole = np.arange(len(unit))
+    return _left_out(unit, bumps.weight, whole, np.ones(1))[0] - bumps.weight.sum() * constant
+
+
+def best_width(rows: Array, weight: Array) -> float:
+    """Return the width of bumps under which rows that are left out are most probable.
+
+    Parameters
+    ----------
+    rows
+        Rows that differ, of about unit standard deviation in each column, shape (n, d).
+    weight
+        Of each row, shape (n,).
+    """
+    chosen = hashed_sample(rows, LEFT_OUT)
+    n, d = float(weight.sum()), rows.shape[1]
+    usual = n ** (-1.0 / (d + 4))
+    grid = usual * np.geomspace(1e-3, 10.0, TRIES)
+    found = _left_out(rows, weight, chosen, grid)
+    best = int(np.argmax(found))
+    low, high = np.log(grid[max(best - 1, 0)]), np.log(grid[min(best + 1, TRIES - 1)])
+
+    def value(log_width: Array) -> Array:
+        return _left_out(rows, weight, chosen, np.exp(np.atleast_1d(log_width)))
+
+    return float(np.exp(golden_maximum(value, np.array([low]), np.array([high]))[0]))
+
+
+def _left_out(rows: Array, weight: Array, chosen: Array, widths: Array) -> Array:
+    """Return the log density of chosen rows by all others, for each width, up to no constant."""
+    d, total = rows.shape[1], weight.sum()
+    size = max(1, BLOCK // len(rows))
+
+    def work(part: slice) -> Array:
+        own = chosen[part]
+        square = squared_distances(rows[own], rows)
+        square[np.arange(len(own)), own] = np.inf
+        log_weight = np.log(weight)
+        log_rest = np.log(total - weight[own])
+        return np.array(
+            [
+                weight[own]
+                @ (
+                    _log_sum(log_weight - square * (0.5 / width**2))
+                    - log_rest
+                    - d * (np.log(width) + 0.5 * LOG_TWO_PI)
+                )
+                for width in widths
+            ]
+        )
+
+    with threads_for(0):
+        return np.sum(over_blocks(work, len(chosen), size), axis=0)
+
+
+def _log_sum(value: Array) -> Array:
+    """Return the log of the sum of exponentials along rows, which are used up."""
+    most = value.max(axis=1)
+    value -= most[:, None]
+    np.exp(value, out=value)
+    return np.asarray(most + np.log(value.sum(axis=1)))
