@@ -1,16 +1,19 @@
 """Inducing inputs: the bound against dense formulas, the exact process and differences."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
 
 from credo.features import Linear, Matern52, SquaredExponential, White
-from credo.inference.kernel import sparse
+from credo.inference.kernel import process, sparse
 from credo.inference.kernel.exact import ExactProcess
 from credo.inference.kernel.inducing import greedy_rows
 from credo.inference.kernel.process import ProcessData
 from credo.inference.kernel.sparse import SparseProcess
+from credo.numerics import array
 
 KERNEL = 1.7 * SquaredExponential((0.8, 1.4)) + 0.3 * Linear(0.5)
 
@@ -245,3 +248,19 @@ def test_rows_without_noise_are_refused():
 def test_numbers_of_inducing_inputs_are_checked(n):
     with pytest.raises(ValueError, match="n_inducing must be None or a whole number"):
         SparseProcess(n)
+
+
+@pytest.mark.parametrize(("n", "m"), [(20_000, 200), (3_000, 800)])
+def test_memory_of_the_bound_and_its_gradient_is_known_beforehand(monkeypatch, n, m):
+    monkeypatch.setattr(sparse, "BLOCK_ENTRIES", process.BLOCK_ENTRIES)
+    rng = np.random.default_rng(0)
+    data = ProcessData(rng.normal(size=(n, 8)), rng.normal(size=(n, 1)), np.ones((n, 1)))
+    kernel = 1.0 * Matern52((2.0,) * 8)
+    method = SparseProcess(m, inducing=data.x[:m])
+    method.evidence(data, kernel, np.full(n, 0.1))
+    array._free.clear()
+    tracemalloc.start()
+    method.evidence(data, kernel, np.full(n, 0.1))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert 0.4 * method.bytes_needed(n) < peak < method.bytes_needed(n)

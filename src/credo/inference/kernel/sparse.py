@@ -63,7 +63,7 @@ A bound stays one with any of them. The first is always there, so that the bound
 function of the settings.
 """
 
-BLOCKS, SQUARES = 8, 10
+BLOCKS, SQUARES = 12, 10
 """Arrays of the size of a block, and of m x m numbers, that are held at a time."""
 
 
