@@ -1164,7 +1164,7 @@ WIDEST, NEARBY = 12.0, 4.0
 """How far the log of a learned precision may be from a first guess, and from a good one."""
 
 NEAR_BEST, BEND_STEP = 1e-3, 0.3
-NEAR_BEST_OF_MORE = 0.02
+NEAR_BEST_OF_MORE = 0.05
 """Change of the log precision of several classes that counts as none."""
 
 SITES_OF_MORE = 1e-3
