@@ -535,10 +535,10 @@ CHAINS = {
         1000,
     ),
     "NUTS, neural network": EngineCase(
-        NoUTurnSampling(n_draws=3000, warm_up=1000, acceptance=0.9),
+        NoUTurnSampling(n_draws=2000, warm_up=700, acceptance=0.9),
         units,
         log_likelihood_of_units,
-        500,
+        320,
         functions,
     ),
 }

@@ -265,7 +265,8 @@ def test_some_rows_stand_for_all_in_weight_and_nearly_in_curvature():
     outcome = NormalOutcome(np.zeros((4000, 1)), np.ones(4000), np.ones(1))
     problem = NetworkProblem(network, x, outcome)
     some = problem.thinned(1000)
-    assert len(some.x) == 1000 and some.n_rows == pytest.approx(4000.0)
+    assert len(some.x) == 1000
+    assert some.n_rows == pytest.approx(4000.0)
     assert problem.thinned(4000) is problem
     w = rng.normal(size=network.n_parameters)
     whole = FullCurvature.of(network, w, x, outcome).matrix

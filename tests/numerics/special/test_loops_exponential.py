@@ -17,4 +17,5 @@ def test_tangents_are_those_of_numpy_however_small_or_large():
 def test_tangents_of_what_is_no_number_are_none():
     z = np.array([np.nan, 0.5] * 40)
     fast_tanh(z)
-    assert np.isnan(z[::2]).all() and (z[1::2] == np.tanh(0.5)).all()
+    assert np.isnan(z[::2]).all()
+    np.testing.assert_allclose(z[1::2], np.tanh(0.5), rtol=5e-16)

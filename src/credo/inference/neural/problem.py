@@ -51,6 +51,13 @@ LEAST_NOISE = 1e-4
 WIDE = 25.0
 """Variance of the function before the data, over that of the outcomes, to start from."""
 
+FIRST_PRECISION = 6.0
+"""Precisions to start from, over the usual ones: simple functions come first.
+
+From there on the evidence lets weights go. The other way, out of a mode in which units follow
+the noise, leads to modes of less evidence.
+"""
+
 ROWS_AT_ONCE = 2_048
 """Rows that go through a network together."""
 
@@ -157,7 +164,8 @@ class NetworkProblem:
         layers[-1].biases[:] = self.outcome.start
         n_noise = self.outcome.n_outputs if self.has_noise else 0
         return found, NetworkSettings(
-            -np.log(self.natural_variance), np.full(n_noise, -np.log(FIRST_NOISE))
+            np.log(FIRST_PRECISION / self.natural_variance),
+            np.full(n_noise, -np.log(FIRST_NOISE)),
         )
 
     def _first_biases(self, weights: Array, layer: int, rng: Generator) -> Array:

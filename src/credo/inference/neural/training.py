@@ -233,7 +233,8 @@ class NetworkLaplace:
             nearer = state.settings.toward(state.wanted, share)
             nearer = replace(nearer, log_noise=state.wanted.log_noise)
             failed = replace(state, wanted=nearer, n_failed=state.n_failed + 1)
-            change = 0.0 if failed.n_failed > MOST_FAILURES else 1.0
+            is_near = nearer.farthest(state.settings) < NEAR_SETTINGS * self.tolerance
+            change = 0.0 if failed.n_failed > MOST_FAILURES or is_near else 1.0
             return failed, Move(state.log_evidence, change)
         change = (log_evidence - state.log_evidence) / max(problem.n_rows, 1.0)
         wanted = learned_settings(here, parameters, state.wanted, curvature, precision)

@@ -41,8 +41,8 @@ class Activation:
     has_slope: bool = True
 
 
-MANY = 4096
-"""Numbers from which on a compiled loop takes the tangents."""
+MANY = 20_000
+"""Numbers from which on a compiled loop, which takes time to load, takes the tangents."""
 
 
 def _tanh(z: Array) -> Array:
