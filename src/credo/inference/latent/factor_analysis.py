@@ -18,10 +18,10 @@ With gaps, expectation maximization goes on from there. With the columns ``o`` t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +52,8 @@ __all__ = [
 Indices = NDArray[np.intp]
 
 PROFILE = Account("profile likelihood", False, float("nan"), "unknown")
+
+POLISHING_STEPS = 50
 
 LEAST_NOISE = 1e-9
 """Share of a column's variance that its noise is at least: a factor may copy a column."""
@@ -306,12 +308,42 @@ def likeliest_factors(
     # Where a column has no noise of its own, rounding ends the search before any rule does.
     is_rounding = found.status is Status.NO_DESCENT and found.n_steps > 0
     status = Status.VALUE_STEADY if is_rounding else found.status
-    value, vector, is_kept = split(found.x)
+    u = _polished(found.x, split, box[0])
+    value, vector, is_kept = split(u)
     length = np.sqrt(np.maximum(value - 1.0, 0.0) * is_kept)
-    root = np.exp(0.5 * found.x) * scale
+    root = np.exp(0.5 * u) * scale
     loading = (root[:, None] * vector * length)[:, : -n_hidden - 1 : -1]
+    # A factor has no sign of its own: its largest loading is positive.
+    largest = np.abs(loading / scale[:, None]).argmax(axis=0)
+    loading = loading * np.where(loading[largest, np.arange(n_hidden)] < 0.0, -1.0, 1.0)
     noise = np.where(is_flat, SMALLEST, np.maximum(root**2, SMALLEST))
     return Inference(FactorModel(moments.mean, loading, noise), status=status, account=PROFILE)
+
+
+def _polished(
+    u: Array, split: Callable[[Array], tuple[Array, Array, Any]], box: tuple[float, float]
+) -> Array:
+    """Return where Newton's steps end, by the curvature expected of rows that fit the model.
+
+    Values are flat to rounding at their least long before the gradient is.
+    """
+    before = np.inf
+    for _ in range(POLISHING_STEPS):
+        value, vector, is_kept = split(u)
+        rest, others = value[~is_kept], vector[:, ~is_kept]
+        slope = np.square(others) @ (1.0 - rest)
+        is_free = ~((u <= box[0]) & (slope > 0)) & ~((u >= box[1]) & (slope < 0))
+        size = np.abs(slope[is_free]).max(initial=0.0)
+        if not 1e-14 < size < 0.9 * before:
+            break
+        before, last = size, u
+        bend = np.square(others @ others.T)[np.ix_(is_free, is_free)]
+        step = np.linalg.lstsq(bend, slope[is_free], rcond=1e-10)[0]
+        u = u.copy()
+        u[is_free] = np.clip(u[is_free] - np.clip(step, -0.1, 0.1), *box)
+    else:
+        return u
+    return u if size <= before else last
 
 
 def _own_share(unit: Array) -> Array:

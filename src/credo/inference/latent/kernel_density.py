@@ -7,8 +7,8 @@ from typing import Annotated
 
 import numpy as np
 from numpy.random import Generator
+from numpy.typing import NDArray
 
-from credo.distributions.search import golden_maximum
 from credo.numerics.array import Array, squared_distances
 from credo.numerics.form import SMALLEST, Form
 from credo.numerics.linear.linear_algebra import LOG_TWO_PI
@@ -23,8 +23,8 @@ BLOCK = 1 << 19
 LEFT_OUT = 3000
 """Rows that are left out, one by one, to choose a width: of more a sample stands for all."""
 
-TRIES = 24
-"""Widths tried on a grid of logarithms, before the best is looked for between its neighbors."""
+N_WIDTHS, N_FINER, N_ZOOMS = 30, 9, 5
+"""Widths tried on the first grid of logarithms and on finer ones, and number of grids."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,18 +70,23 @@ class Bumps:
 def left_out(bumps: Bumps) -> float:
     """Return the log density of rows, each by the bumps around all that differ from it.
 
-    It is minus infinity for a single row.
+    It is minus infinity for a single row. Of many rows a sample stands for all.
     """
     if len(bumps.rows) < 2:
         return -np.inf
     unit = bumps.rows / bumps.width
-    constant = np.log(bumps.width).sum()
-    whole = np.arange(len(unit))
-    return _left_out(unit, bumps.weight, whole, np.ones(1))[0] - bumps.weight.sum() * constant
+    chosen = hashed_sample(unit, LEFT_OUT)
+    found = _left_out(unit, bumps.weight, chosen, np.ones(1))[0]
+    total = float(bumps.weight.sum())
+    share = total / float(bumps.weight[chosen].sum())
+    return float(share * found - total * np.log(bumps.width).sum())
 
 
 def best_width(rows: Array, weight: Array) -> float:
     """Return the width of bumps under which rows that are left out are most probable.
+
+    Widths on a grid of logarithms, then on finer ones around the best, and at last the peak
+    of a parabola through three of them.
 
     Parameters
     ----------
@@ -91,21 +96,20 @@ def best_width(rows: Array, weight: Array) -> float:
         Of each row, shape (n,).
     """
     chosen = hashed_sample(rows, LEFT_OUT)
-    n, d = float(weight.sum()), rows.shape[1]
-    usual = n ** (-1.0 / (d + 4))
-    grid = usual * np.geomspace(1e-3, 10.0, TRIES)
-    found = _left_out(rows, weight, chosen, grid)
-    best = int(np.argmax(found))
-    low, high = np.log(grid[max(best - 1, 0)]), np.log(grid[min(best + 1, TRIES - 1)])
+    usual = float(weight.sum()) ** (-1.0 / (rows.shape[1] + 4))
+    grid = np.linspace(np.log(1e-4), np.log(30.0), N_WIDTHS) + np.log(usual)
+    for _ in range(N_ZOOMS):
+        found = _left_out(rows, weight, chosen, np.exp(grid))
+        best = min(max(int(np.argmax(found)), 1), len(grid) - 2)
+        three, value = grid[best - 1 : best + 2], found[best - 1 : best + 2]
+        grid = np.linspace(three[0], three[2], N_FINER)
+    slope, bend = value[2] - value[0], value[0] - 2.0 * value[1] + value[2]
+    step = -0.5 * slope / bend if bend < 0.0 else 0.0
+    return float(np.exp(three[1] + np.clip(step, -1.0, 1.0) * (three[2] - three[1])))
 
-    def value(log_width: Array) -> Array:
-        return _left_out(rows, weight, chosen, np.exp(np.atleast_1d(log_width)))
 
-    return float(np.exp(golden_maximum(value, np.array([low]), np.array([high]))[0]))
-
-
-def _left_out(rows: Array, weight: Array, chosen: Array, widths: Array) -> Array:
-    """Return the log density of chosen rows by all others, for each width, up to no constant."""
+def _left_out(rows: Array, weight: Array, chosen: NDArray[np.intp], widths: Array) -> Array:
+    """Return the log density of chosen rows by all others, for each width."""
     d, total = rows.shape[1], weight.sum()
     size = max(1, BLOCK // len(rows))
 

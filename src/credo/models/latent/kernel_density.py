@@ -20,6 +20,7 @@ from credo.models.contract.inputs import (
 )
 from credo.numerics.array import Array, is_constant, merged_rows
 from credo.numerics.example import Example
+from credo.numerics.form import Form
 
 __all__ = ["KernelDensity"]
 
@@ -56,7 +57,7 @@ class KernelDensity(FittedInputs, DensityMixin, BaseEstimator):
     """
 
     density_: Bumps
-    log_evidence_: Annotated[float, "sum of log densities"]
+    log_evidence_: Annotated[float, Form(low=-np.inf, high=np.inf)]
 
     def __init__(self, width: float | str = LEAVE_ONE_OUT) -> None:
         self.width = width

@@ -184,7 +184,7 @@ class ClusterRows:
         """Rows in an order of their own, None if there are too many."""
         if len(self.x) > SORTED_ROWS:
             return None
-        spread = self.x.std(axis=0)
+        spread = np.sqrt(self.weight @ np.square(self.x - self.origin) / self.weight.sum())
         turn = np.sqrt(np.arange(2.0, self.x.shape[1] + 2.0)) % 1.0 + 0.5
         return np.argsort(
             ((self.x - self.origin) / np.where(spread > 0, spread, 1.0) * turn).sum(axis=1),
