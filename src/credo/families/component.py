@@ -231,7 +231,7 @@ class Components:
         return self._joint(lambda part: part.mode())
 
     def log_density_at(self, joint: ClassConditional) -> float:
-        """Return the log density of class probabilities and of the parameters of all classes."""
+        """Return the log density of class probabilities and of all parameters of classes."""
         classes, rows = self._parts
         about_rows = float(np.sum(rows.log_density_at(joint.density)))
         weights = Categorical(np.exp(joint.log_weight))
@@ -357,7 +357,10 @@ class WithBackground(Belief):
         other = self.background.log_prob(value)
         shape = np.broadcast_shapes(own.shape[:-1], other.shape[:-1])
         return np.concatenate(
-            [np.broadcast_to(own, (*shape, own.shape[-1])), np.broadcast_to(other, (*shape, 1))],
+            [
+                np.broadcast_to(own, (*shape, own.shape[-1])),
+                np.broadcast_to(other, (*shape, 1)),
+            ],
             axis=-1,
         )
 

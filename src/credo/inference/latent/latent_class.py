@@ -292,7 +292,7 @@ class LatentClassProblem:
             scores = rng.standard_normal((len(rows), 1, len(columns)))
             normals = ClassConditional(np.zeros(self.data.n_classes), own)
             drawn = normals.completed(given[rows], label[rows][:, None], scores)
-            x[np.ix_(rows, columns)] = drawn[:, 0]
+            x[rows[:, None], columns] = drawn[:, 0]
 
     @cached_property
     def _is_plain(self) -> NDArray[np.bool_]:
@@ -345,7 +345,9 @@ class LatentClassProblem:
     def _require_spread(self, statistics: ComponentStatistics) -> None:
         """Refuse normal components that shrink to a point or a plane: likelihood is endless."""
         rows: Any = statistics.rows
-        if self.floor > 0 or not isinstance(rows, NormalStatistics | MultivariateNormalStatistics):
+        if self.floor > 0 or not isinstance(
+            rows, NormalStatistics | MultivariateNormalStatistics
+        ):
             return
         unit = np.sqrt(self.data.pooled().usual_variance())
         count = np.maximum(statistics.classes.counts, 1e-300)

@@ -223,6 +223,4 @@ def descended(
     found = lbfgs(value, gradient, mixture.free(start), termination=rule)
     trace = tuple(Move(-info.value, float("nan")) for info in found.trace)
     account = Account("quasi-Newton descent", False, float("nan"), "unknown")
-    return Inference(
-        mixture.joint(found.x), status=found.status, trace=trace, account=account
-    )
+    return Inference(mixture.joint(found.x), status=found.status, trace=trace, account=account)
