@@ -133,7 +133,7 @@ class DirichletProcessMixture(Mixture):
     @classmethod
     def examples(cls) -> tuple[Self | Example, ...]:
         """Return examples for the laws, and for saving."""
-        quick = cls(inference="variational", n_components=3, n_restarts=1)
+        quick = cls(inference="variational", n_components=2, n_restarts=1)
         return (Example(quick, rtol=0.05),)
 
     def fit(self, X: Any, y: object = None) -> Self:
