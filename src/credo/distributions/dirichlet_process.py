@@ -1,4 +1,4 @@
-"""The Dirichlet process in three views: an urn, a restaurant of clusters, a stick that is broken.
+"""The Dirichlet process in three views: an urn, a restaurant of clusters, a broken stick.
 
 Draws of a realization of the process with concentration ``a`` and base distribution ``f``, one
 after the other: the n-th is new, from ``f``, with probability ``a / (a + n - 1)``, and else
@@ -30,9 +30,9 @@ __all__ = ["ChineseRestaurant", "DirichletProcess", "StickBreaking"]
 class StickBreaking(Distribution):
     """Weights that are broken off a stick: ``w_k = v_k (1 - v_1) ... (1 - v_(k-1))``.
 
-    Shares ``v_k ~ Beta(first_k, rest_k)`` are independent; the last weight is what is left. With
-    ``first = 1`` and ``rest`` the concentration it is a Dirichlet process that ends after K
-    values.
+    Shares ``v_k ~ Beta(first_k, rest_k)`` are independent; the last weight is what is left.
+    With ``first = 1`` and ``rest`` the concentration it is a Dirichlet process that ends after
+    K values.
 
     Attributes
     ----------

@@ -231,7 +231,7 @@ class Components:
         return self._joint(lambda part: part.mode())
 
     def log_density_at(self, joint: ClassConditional) -> float:
-        """Return the log density of class probabilities and of the parameters of all classes."""
+        """Return the log density of class probabilities and of all parameters of classes."""
         classes, rows = self._parts
         about_rows = float(np.sum(rows.log_density_at(joint.density)))
         weights = Categorical(np.exp(joint.log_weight))

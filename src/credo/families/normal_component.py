@@ -99,7 +99,8 @@ def mixture_belief(
         part.name: np.asarray(getattr(belief, part.name) * scale.get(part.name, 1.0))
         for part in fields(belief)
     }
-    return belief._rebuild(batch_shape=belief.batch_shape, **values)
+    found: NormalBelief = belief._rebuild(batch_shape=belief.batch_shape, **values)
+    return found
 
 
 def share_terms(rows: Belief, knowledge: Any) -> tuple[Array, Array, Array]:

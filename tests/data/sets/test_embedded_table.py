@@ -68,3 +68,13 @@ def test_an_unknown_set_is_refused_with_the_known_ones():
     assert {"biopsy", "concrete", "yacht"} <= set(names)
     with pytest.raises(ValueError, match=f"{', '.join(map(repr, names))}; found 'iris'"):
         set_path("iris")
+
+
+def test_the_geyser_and_the_galaxies_are_those_that_were_published():
+    faithful, galaxies = load_set("faithful"), load_set("galaxies")
+    assert faithful.shape == (272, 2)
+    assert faithful.iloc[0].tolist() == [3.6, 79]
+    # Known summaries: mean eruption 3.488 minutes, mean waiting time 70.9 minutes.
+    assert faithful.mean().tolist() == pytest.approx([3.4878, 70.8971], abs=1e-4)
+    speed = galaxies["velocity_km_s"]
+    assert (len(speed), speed.min(), speed.max(), speed[77]) == (82, 9172, 34279, 26690)

@@ -1,9 +1,9 @@
 """Loops that move rows between clusters whose parameters are integrated out.
 
-A cluster is one row ``s`` of numbers. ``s[0]`` is its size. Columns 0 to d - 1 of ``x`` are one
-normal vector: its posterior location is ``s[1 : 1 + d]``, the lower factor L of its posterior
-scale matrix the d * d numbers after it, and then the sum of the logs of L's diagonal. Each other
-column has numbers of its own from ``first[c]`` on:
+A cluster is one row ``s`` of numbers. ``s[0]`` is its size. Columns 0 to d - 1 of ``x`` are
+one normal vector: its posterior location is ``s[1 : 1 + d]``, the lower factor L of its
+posterior scale matrix the d * d numbers after it, and then the sum of the logs of L's diagonal.
+Each other column has numbers of its own from ``first[c]`` on:
 
 ====  ==================  ============================  ================================
 kind  column              numbers                       ``hyper[c]``
@@ -46,7 +46,7 @@ LOG_TWO_PI = math.log(2.0 * math.pi)
 
 @compiled_part()
 def _rotated(lower: Array, v: Array, sign: float) -> float:
-    """Change L so that ``L L'`` gains ``sign v v'``; return the sum of the logs of its diagonal."""
+    """Change L so that ``L L'`` gains ``sign v v'``; return the sum of logs of its diagonal."""
     d = v.size
     log_diagonal = 0.0
     for j in range(d):
@@ -65,7 +65,7 @@ def _rotated(lower: Array, v: Array, sign: float) -> float:
 @compiled_part()
 def _added(row: Array, s: Array, work: Array, model: Any) -> None:
     """Put a row into a cluster."""
-    d, strength, df, table, kind, first, hyper, normal = model
+    d, strength, _, _, kind, first, _, _ = model
     if d > 0:
         k = strength + s[0]
         root = math.sqrt(k / (k + 1.0))
@@ -94,7 +94,7 @@ def _added(row: Array, s: Array, work: Array, model: Any) -> None:
 @compiled_part()
 def _removed(row: Array, s: Array, work: Array, model: Any) -> None:
     """Take a row out of a cluster."""
-    d, strength, df, table, kind, first, hyper, normal = model
+    d, strength, _, _, kind, first, _, _ = model
     if d > 0:
         k = strength + s[0]
         root = math.sqrt(k / (k - 1.0))
@@ -271,10 +271,7 @@ def _split_or_merge(
         tail = math.log1p(math.exp(-abs(gap)))
         log_first = -tail - max(gap, 0.0)
         log_second = -tail - max(-gap, 0.0)
-        if is_split:
-            is_first = math.log(_next(word)) < log_first
-        else:
-            is_first = label[r] == a
+        is_first = math.log(_next(word)) < log_first if is_split else label[r] == a
         log_both += _log_predictive(x[r], both, work, model)
         _added(x[r], both, work, model)
         if is_first:
@@ -346,7 +343,8 @@ def _log_vector(
     # log1p(u) is at least u / (1 + u), which costs much less.
     if top - half * square / (1.0 + square) < least:
         return -math.inf
-    return top - half * math.log1p(square)
+    found: float = top - half * math.log1p(square)
+    return found
 
 
 @compiled()
@@ -364,8 +362,8 @@ def sweeps(
     """Redraw the cluster of every row ``n_sweeps`` times; return the log density of the rows.
 
     ``label`` holds clusters 0 to t - 1, before and after; ``base`` the log density of each row
-    alone. After each sweep ``n_moves`` splits or merges are proposed. The log density is that of
-    all rows given the clusters after the last sweep.
+    alone. After each sweep ``n_moves`` splits or merges are proposed. The log density is that
+    of all rows given the clusters after the last sweep.
     """
     gamma, log_new = law
     n = x.shape[0]

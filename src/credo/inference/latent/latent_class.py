@@ -292,7 +292,7 @@ class LatentClassProblem:
             scores = rng.standard_normal((len(rows), 1, len(columns)))
             normals = ClassConditional(np.zeros(self.data.n_classes), own)
             drawn = normals.completed(given[rows], label[rows][:, None], scores)
-            x[np.ix_(rows, columns)] = drawn[:, 0]
+            x[rows[:, None], columns] = drawn[:, 0]
 
     @cached_property
     def _is_plain(self) -> NDArray[np.bool_]:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from credo.families.component import WithBackground
+from credo.families.component import Components, WithBackground
 from credo.inference.engine.engine import ConvergenceWarning, Inference, Move, Steps, run
 from credo.inference.engine.problem import LatentProblem
 from credo.inference.latent.expectation_maximization import (
@@ -29,6 +29,9 @@ from credo.numerics.form import Form
 from credo.numerics.linear.clustering import kmeans, nearest
 
 __all__ = ["Climb", "MixtureHistory", "MixtureSearch", "started_share"]
+
+USUAL = ExpectationMaximization(1e-7, 2000)
+"""How climbs go if nobody says."""
 
 MOST_SEEDED = 20_000
 """Rows from which k-means finds its centers; the others go to the nearest."""
@@ -95,7 +98,8 @@ class MixtureHistory:
     def responsibility(self, x: Array, step: int = -1) -> Array:
         """Return the probability of each component for rows (n, d) at a step, (n, K)."""
         known = self.steps[step]
-        logs = getattr(known, "expected_log_joint", getattr(known, "log_joint", None))(x)
+        is_belief = isinstance(known, Components)
+        logs = known.expected_log_joint(x) if is_belief else known.log_joint(x)
         share = np.exp(logs - logs.max(axis=1, keepdims=True))
         return np.asarray(share / share.sum(axis=1, keepdims=True))
 
@@ -114,7 +118,7 @@ class MixtureSearch:
         Splits and merges tried in a row without success before the search ends.
     """
 
-    engine: ExpectationMaximization = ExpectationMaximization(1e-7, 2000)
+    engine: ExpectationMaximization = USUAL
     n_restarts: int = 4
     n_moves: int = 4
 

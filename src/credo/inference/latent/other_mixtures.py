@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, cast
 
 import numpy as np
 from scipy import special
@@ -91,7 +92,7 @@ class StudentTMixtureProblem:
 
     def expect(self, belief: ClassConditional) -> Expectation:
         """Return expected statistics of rows that count by their ``u``."""
-        density: MultivariateStudentT = belief.density  # type: ignore[assignment]
+        density = cast(MultivariateStudentT, belief.density)
         x, d = self.data.x, self.data.x.shape[1]
         square = mahalanobis_squares(x, density.loc, cholesky(density.form.dense()).lower)
         logs = belief.log_weight + density.log_prob_at(square)
@@ -110,7 +111,8 @@ class StudentTMixtureProblem:
         df = np.full(len(statistics.tail), self.df or 0.0)
         if self.df is None:
             df = np.array([_best_df(tail) for tail in statistics.tail])
-        return self._learned(statistics.classes.counts, statistics.rows, df)
+        rows = cast(MultivariateNormalStatistics, statistics.rows)
+        return self._learned(statistics.classes.counts, rows, df)
 
     def penalty(self, belief: ClassConditional) -> float:
         """Return minus the log density of weights, centers and scale matrices."""
@@ -123,15 +125,16 @@ class StudentTMixtureProblem:
     def _learned(
         self, count: Array, rows: MultivariateNormalStatistics, df: Array
     ) -> ClassConditional:
-        vectors = self.prior.rows
+        vectors: Any = self.prior.rows
+        classes: Any = self.prior.classes
         d = rows.mean.shape[1]
-        after = vectors.update(rows)  # type: ignore[attr-defined]
+        after = vectors.update(rows)
         # Rows count by u in the center and the scatter, and as wholes in the number of them.
-        divisor = vectors.df + count + d + 2.0  # type: ignore[attr-defined]
+        divisor = vectors.df + count + d + 2.0
         matrix = after.scale_matrix / divisor[:, None, None]
-        classes = self.prior.classes.update(CategoricalStatistics(count)).mode()  # type: ignore[attr-defined]
+        weights = classes.update(CategoricalStatistics(count)).mode()
         with np.errstate(divide="ignore"):
-            log_weight = np.log(classes.probability)
+            log_weight = np.log(weights.probability)
         return ClassConditional(log_weight, MultivariateStudentT(df, after.location, matrix))
 
 
@@ -163,20 +166,39 @@ class ProcessProblem(LatentClassProblem):
 
     def update(self, statistics: ComponentStatistics) -> Knowledge:
         """Return the belief about sticks and rows, the best for the belief about ``a``."""
-        rows = self.prior.rows.update(statistics.rows)  # type: ignore[attr-defined]
-        k, concentration = self.data.n_classes, self.gamma[0] / self.gamma[1]
-        for _ in range(500):
-            prior = StickBreakingCategorical.of_process(concentration, k)
-            classes = prior.update(statistics.classes)
-            before, concentration = concentration, self._concentration(classes).mean()
-            if abs(concentration - before) <= 1e-13 * before:
+        about: Any = self.prior.rows
+        rows = about.update(statistics.rows)
+        concentration = self._best_concentration(statistics.classes.counts)
+        prior = StickBreakingCategorical.of_process(concentration, self.data.n_classes)
+        return Components(prior.update(statistics.classes), rows)
+
+    def _best_concentration(self, counts: Array) -> float:
+        """Return the concentration that the belief about the sticks it makes expects.
+
+        A fixed point of a function that rises less than its argument, found by secants.
+        """
+        beyond = np.cumsum(counts[::-1])[::-1][1:]
+        own, (shape, rate) = 1.0 + counts[:-1], self.gamma
+
+        def expected(a: float) -> float:
+            left = special.digamma(a + beyond) - special.digamma(a + beyond + own)
+            return float((shape + len(own)) / (rate - left.sum()))
+
+        a = shape / rate
+        for _ in range(200):
+            one = expected(a)
+            two = expected(one)
+            bend = two - 2.0 * one + a
+            ahead = a - (one - a) ** 2 / bend if bend != 0 else two
+            before, a = a, ahead if ahead > 0 else two
+            if abs(a - before) <= 1e-13 * before:
                 break
-        return Components(classes, rows)
+        return a
 
     def penalty(self, belief: Knowledge) -> float:
         """Return the divergence of the belief about sticks, ``a`` and rows from the prior."""
         assert isinstance(belief, Components)
-        classes: StickBreakingCategorical = belief.classes  # type: ignore[assignment]
+        classes = cast(StickBreakingCategorical, belief.classes)
         about = self._concentration(classes)
         left = float(_log_rest(classes).sum())
         mean = float(about.mean())
@@ -185,8 +207,9 @@ class ProcessProblem(LatentClassProblem):
         expected = n * mean_log + (mean - 1.0) * left
         own = float(classes.parameters().sticks.entropy().sum())
         prior = Gamma(*self.gamma)
-        rows = float(np.sum(belief.rows.kl(self.prior.rows)))  # type: ignore[attr-defined]
-        return rows - own - expected + float(about.kl(prior))
+        rows: Any = belief.rows
+        about_rows = float(np.sum(rows.kl(self.prior.rows)))
+        return about_rows - own - expected + float(about.kl(prior))
 
     def _concentration(self, classes: StickBreakingCategorical) -> Gamma:
         return process_concentration(classes, self.gamma)

@@ -215,7 +215,7 @@ class PartitionProblem:
             np.where(is_open, np.nan, vectors)[rows], label[rows][:, None], scores
         )[:, 0]
         answer = x.copy()
-        answer[np.ix_(rows, columns)] = drawn
+        answer[rows[:, None], columns] = drawn
         return answer
 
     def begun(self) -> Array:
@@ -262,9 +262,9 @@ class _Model:
         numbers, head, d = _vector_numbers(vector, n_rows)
         kinds, firsts, hypers = [], [], []
         for part, place, column in plain:
-            kind, hyper, own = _column_numbers(part, place)
+            kind, settings, own = _column_numbers(part, place)
             kinds.append(kind)
-            hypers.append(hyper)
+            hypers.append(settings)
             firsts.append(len(numbers))
             numbers = np.concatenate([numbers, own])
             order.append(column)
@@ -302,8 +302,8 @@ def _vector_numbers(
     table = special.gammaln(0.5 * (nu + 1.0)) - special.gammaln(0.5 * (nu + 1.0 - d))
     table += 0.5 * d * (np.log(k) - np.log1p(k) - np.log(np.pi))
     log_diagonal = np.log(np.diag(lower)).sum()
-    numbers = [[0.0], vector.location.ravel(), lower.ravel(), [log_diagonal]]
-    return np.concatenate(numbers), (strength, df, table), d
+    numbers = np.hstack([0.0, vector.location.ravel(), lower.ravel(), log_diagonal])
+    return numbers, (strength, df, table), d
 
 
 def _column_numbers(part: Any, place: int) -> tuple[int, list[float], Array]:
@@ -521,7 +521,7 @@ class CollapsedGibbs:
         most = len(problem.law.log_new)
         label = np.empty((self.n_chains, n), dtype=np.int64)
         for c in range(self.n_chains):
-            drawn = rng.integers(min(most, 1 + 5 * c), size=n)
+            drawn = np.asarray(rng.integers(min(most, 1 + 5 * c), size=n))
             label[c] = _numbered(start if c == 0 else drawn)
         begun = problem.begun()[None] if problem.has_hidden else np.empty((1, 0, d))
         first = float(np.exp(problem.law.log_new[0]))

@@ -133,7 +133,8 @@ class DirichletProcessMixture(Mixture):
     @classmethod
     def examples(cls) -> tuple[Self | Example, ...]:
         """Return examples for the laws, and for saving."""
-        return (Example(cls(inference="variational", n_components=4), rtol=0.05),)
+        quick = cls(inference="variational", n_components=2, n_restarts=1)
+        return (Example(quick, rtol=0.05),)
 
     def fit(self, X: Any, y: object = None) -> Self:
         """Learn from rows of a table or array; NaN and None are missing."""
@@ -142,10 +143,12 @@ class DirichletProcessMixture(Mixture):
         name = inference_name(self.inference, WAYS)
         self._require_concentration()
         rows, self.columns_ = read_columns(self, X, self.families, "vector")
+        rows = self._without_constants(rows, np.ones(len(rows)))
         data, kept = incomplete_rows(rows, np.ones(len(rows)), None, 1)
         self.n_rows_ = float(len(data.x))
         rng = generator(self.random_state)
-        belief = column_belief(self.columns_, data, USUAL_CLUSTERS, is_point=False)
+        columns = self.columns_.chosen(self.varying_)
+        belief = column_belief(columns, data, USUAL_CLUSTERS, is_point=False)
         learned = self._drawn if name == "gibbs" else self._believed
         label = learned(data, belief, rng)
         self.labels_ = np.full(len(rows), 0, dtype=np.intp)
@@ -215,7 +218,7 @@ class DirichletProcessMixture(Mixture):
         assert isinstance(draws, PartitionDraws)
         chosen = kept_draws(draws, len(data.x))
         labels = draws.pooled[chosen].astype(np.intp)
-        most, n = int(labels.max()) + 2, len(data.x)
+        most = int(labels.max()) + 2
         prior = Components(DirichletCategorical(np.ones(most)), belief)
         problem = LatentClassProblem(IncompleteRows.unlabeled(data.x, most), prior)
         each = drawn_belief(prior.rows, drawn_rows(problem, labels, rng), labels, most)
@@ -291,7 +294,7 @@ def _by_size(label: NDArray[Any]) -> NDArray[np.intp]:
     count = np.bincount(label)
     place = np.empty(len(count), dtype=np.intp)
     place[np.argsort(-count, kind="stable")] = np.arange(len(count))
-    return place[label]
+    return np.asarray(place[label])
 
 
 def _counted_clusters(share: Array, rng: np.random.Generator) -> NDArray[np.intp]:

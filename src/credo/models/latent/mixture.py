@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -55,13 +56,18 @@ class Mixture(FittedInputs, DensityMixin, BaseEstimator):
 
     Attributes
     ----------
+    varying_, constant_
+        Columns that vary, and a value of each column. One that never varies says nothing and is
+        left out: its density would be endless.
     predictive_
-        Weight of each component and density of its rows.
+        Weight of each component and density of its rows, in the columns that vary.
     component_
         The component that each entry of ``predictive_`` is of, shape (m,): one to one, unless
         there is an entry for each component of each draw.
     """
 
+    varying_: Annotated[NDArray[np.intp], Form("v", 0)]
+    constant_: Annotated[Array, Form("d")]
     predictive_: ClassConditional
     component_: Annotated[NDArray[np.intp], Form("m", 0)]
     n_components_: Annotated[int, Form(low=1)]
@@ -75,8 +81,8 @@ class Mixture(FittedInputs, DensityMixin, BaseEstimator):
 
         What is missing is integrated out; a row without any value has the weights.
         """
-        log_share = self.predictive_.log_posterior(self._fitted_rows(X))
-        share = np.exp(log_share)
+        rows = self._varying_rows(X)
+        share = np.exp(self.predictive_.log_posterior(rows))
         if share.shape[1] == self.n_components_:
             return share
         member = np.zeros((share.shape[1], self.n_components_))
@@ -96,7 +102,7 @@ class Mixture(FittedInputs, DensityMixin, BaseEstimator):
 
     def log_prob(self, X: ArrayLike) -> Array:
         """Return the log density of each row, shape (n,); what is missing is integrated out."""
-        rows = self._fitted_rows(X)
+        rows = self._varying_rows(X)
         return self.predictive_.log_marginal(rows)
 
     def score(self, X: ArrayLike, y: object = None) -> float:
@@ -106,7 +112,12 @@ class Mixture(FittedInputs, DensityMixin, BaseEstimator):
     def sample(self, n: int = 1, random_state: Any = None) -> Any:
         """Return ``n`` new rows, shape (n, d)."""
         check_is_fitted(self, "predictive_")
-        return self.predictive_.sample(generator(random_state), n)[0]
+        drawn = self.predictive_.sample(generator(random_state), n)[0]
+        if len(self.varying_) == len(self.constant_):
+            return drawn
+        answer = np.repeat(self.constant_[None], n, axis=0)
+        answer[:, self.varying_] = drawn
+        return answer
 
     def anomaly_threshold(
         self, rate: float = 0.01, X: ArrayLike | None = None, random_state: Any = 0
@@ -158,6 +169,25 @@ class Mixture(FittedInputs, DensityMixin, BaseEstimator):
     def _fitted_rows(self, X: ArrayLike) -> Array:
         raise NotImplementedError
 
+    def _varying_rows(self, X: ArrayLike) -> Array:
+        rows = self._fitted_rows(X)
+        return rows if len(self.varying_) == rows.shape[1] else rows[:, self.varying_]
+
+    def _without_constants(self, rows: Array, weight: Array, keep: bool = False) -> Array:
+        """Note which columns vary, and return them; all if none does."""
+        counts = weight > 0
+        with warnings.catch_warnings():
+            # What a column without any value is, is said later.
+            warnings.simplefilter("ignore", RuntimeWarning)
+            low, high = np.nanmin(rows[counts], axis=0), np.nanmax(rows[counts], axis=0)
+        is_flat = (high == low) & (not keep)
+        return self._with_varying(rows, low, is_flat)
+
+    def _with_varying(self, rows: Array, value: Array, is_flat: NDArray[np.bool_]) -> Array:
+        self.varying_ = np.flatnonzero(~is_flat if not is_flat.all() else is_flat)
+        self.constant_ = np.where(np.isnan(value), 0.0, value)
+        return rows if not is_flat.any() else np.ascontiguousarray(rows[:, self.varying_])
+
 
 KINDS = ("normal", "vector", "student_t", "bernoulli", "categorical", "poisson", "exponential")
 
@@ -176,6 +206,12 @@ class ColumnKinds:
 
     kinds: tuple[str, ...]
     states: tuple[tuple[str, ...], ...]
+
+    def chosen(self, places: NDArray[np.intp]) -> ColumnKinds:
+        """Return what some columns are."""
+        return ColumnKinds(
+            tuple(self.kinds[j] for j in places), tuple(self.states[j] for j in places)
+        )
 
     def table(self, rows: Array, names: Any) -> Any:
         """Return coded rows (n, d) as a table with categories, or as they are without."""
@@ -251,10 +287,10 @@ def _columns(X: Any) -> list[NDArray[Any]]:
         try:
             numbers = np.where(is_gap, np.nan, values).astype(np.float64)
         except (TypeError, ValueError):
-            found.append(np.where(is_gap, None, values))
+            found.append(values)
         else:
             is_number = all(not isinstance(v, str) for v in values[~is_gap])
-            found.append(numbers if is_number else np.where(is_gap, None, values))
+            found.append(numbers if is_number else values)
     return found
 
 
@@ -343,31 +379,37 @@ def column_belief(
 ) -> Any:
     """Return a weak belief about rows of any component, in the units of the data."""
     pooled = data.pooled()
-    by_kind: dict[str, list[int]] = {}
+    by_kind: dict[tuple[str, int], list[int]] = {}
     for j, kind in enumerate(columns.kinds):
-        by_kind.setdefault(kind, []).append(j)
+        # Categories differ in number: each column is a part of its own.
+        by_kind.setdefault((kind, j if kind == "categorical" else 0), []).append(j)
     parts: dict[Any, Any] = {}
-    for kind, own in by_kind.items():
-        if kind == "categorical":
-            for j in own:
-                n_states = max(len(columns.states[j]), 1)
-                parts[(j,)] = DirichletCategorical(np.full(n_states, 1.0 + 0.01 * is_point))
-        elif kind in ("normal", "vector"):
-            covariance = "diagonal" if kind == "normal" else "full"
-            some = NormalStatistics(pooled.weight[own], pooled.mean[own], pooled.scatter[own])
-            parts[tuple(own)] = mixture_belief(covariance, some, n_components, is_point)
-        elif kind == "bernoulli":
-            pseudo = np.full(len(own), 1.0 + 0.01 * is_point)
-            parts[tuple(own)] = BetaBernoulli(pseudo, pseudo)
-        else:
-            level = np.maximum(pooled.mean[own], 1e-6)
-            if kind == "poisson":
-                parts[tuple(own)] = GammaPoisson(np.ones(len(own)), 1.0 / level)
-            else:
-                parts[tuple(own)] = GammaExponential(np.full(len(own), 1.0), level)
+    for (kind, _), own in by_kind.items():
+        some = NormalStatistics(pooled.weight[own], pooled.mean[own], pooled.scatter[own])
+        n_states = max(len(columns.states[own[0]]), 1)
+        parts[tuple(own)] = _weak_part(kind, some, n_states, n_components, is_point)
     if len(parts) == 1 and next(iter(parts)) == tuple(range(len(columns.kinds))):
         return next(iter(parts.values()))
     return Product.by_column(parts)
+
+
+def _weak_part(
+    kind: str, pooled: NormalStatistics, n_states: int, n_components: int, is_point: bool
+) -> Any:
+    """Return a weak belief about columns of one kind."""
+    # A little more than one, so that the most probable share of a state is never zero.
+    pseudo, d = 1.0 + 0.01 * is_point, len(pooled.mean)
+    if kind in ("normal", "vector"):
+        covariance = "diagonal" if kind == "normal" else "full"
+        return mixture_belief(covariance, pooled, n_components, is_point)
+    if kind == "categorical":
+        return DirichletCategorical(np.full(n_states, pseudo))
+    if kind == "bernoulli":
+        return BetaBernoulli(np.full(d, pseudo), np.full(d, pseudo))
+    level = np.maximum(pooled.mean, 1e-6)
+    if kind == "poisson":
+        return GammaPoisson(np.full(d, pseudo), 1.0 / level)
+    return GammaExponential(np.full(d, pseudo), level)
 
 
 def co_clustering_of(share: Array) -> Array:

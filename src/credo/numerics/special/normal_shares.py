@@ -1,6 +1,6 @@
 """Rows shared among normals: both steps of a mixture in one pass over blocks of rows.
 
-The share of row x in component k is ``exp(l_k(x))`` over its sum, ``l_k(x) = a_k - |y_k|^2 / 2``
+The share of row x in component k is ``exp(l_k)`` over its sum, ``l_k = a_k - |y_k|^2 / 2``
 with ``y_k = L_k^-1 (x - c_k)``; what comes out is the log of that sum, and the weight, mean and
 scatter of each component, of rows that count by their shares. No shares are kept.
 
@@ -88,10 +88,10 @@ def normal_shares(
     total = float(len(x)) if weight is None else float(weight.sum())
     origin = (x.sum(axis=0) if weight is None else weight @ x) / total
     if lower.ndim == 3:
-        root = np.linalg.inv(lower)
+        root: Array = np.asarray(np.linalg.inv(lower), dtype=np.float64)
         distance = (root @ (centers - origin)[..., None])[..., 0]
     else:
-        root = 1.0 / lower
+        root = np.asarray(1.0 / lower, dtype=np.float64)
         distance = root * (centers - origin)
     is_far = not (distance**2).sum(axis=1).max(initial=0.0) <= FAR
     form = (
@@ -166,7 +166,7 @@ class _Features(_Form):
     """Logs and sums as products with the features 1, x and products of columns."""
 
     def __init__(self, origin: Array, offset: Array, centers: Array, root: Array) -> None:
-        k, d = centers.shape
+        d = centers.shape[1]
         self.origin, self.is_full = origin, root.ndim == 3
         near = centers - origin
         if self.is_full:
