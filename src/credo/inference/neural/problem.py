@@ -23,7 +23,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy import special
 
-from credo.inference.neural.outcome import NormalOutcome, Outcome
+from credo.inference.neural.outcome import ClassOutcome, NormalOutcome, Outcome
 from credo.numerics.array import Array
 from credo.numerics.form import Form
 from credo.numerics.layers.layered_network import LayeredNetwork
@@ -55,7 +55,8 @@ FIRST_PRECISION = 6.0
 """Precisions to start from, over the usual ones: simple functions come first.
 
 From there on the evidence lets weights go. The other way, out of a mode in which units follow
-the noise, leads to modes of less evidence.
+the noise, leads to modes of less evidence. Classes have no noise to follow, and start from the
+usual ones.
 """
 
 ROWS_AT_ONCE = 2_048
@@ -163,8 +164,9 @@ class NetworkProblem:
         layers[-1].weights[:] *= 0.1
         layers[-1].biases[:] = self.outcome.start
         n_noise = self.outcome.n_outputs if self.has_noise else 0
+        strength = 1.0 if isinstance(self.outcome, ClassOutcome) else FIRST_PRECISION
         return found, NetworkSettings(
-            np.log(FIRST_PRECISION / self.natural_variance),
+            np.log(strength / self.natural_variance),
             np.full(n_noise, -np.log(FIRST_NOISE)),
         )
 
