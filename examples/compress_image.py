@@ -1,4 +1,4 @@
-"""Compress an image by vector quantization: blocks of pixels, each by the nearest of 32 codes."""
+"""Compress an image by vector quantization: each block of pixels by the nearest of 32 codes."""
 
 import numpy as np
 
