@@ -4,6 +4,7 @@ from credo.numerics.array import as_float as as_float
 from credo.numerics.array import squared_distances as squared_distances
 from credo.numerics.layers.layered_network import LayeredNetwork as LayeredNetwork
 from credo.numerics.linear.clustering import Clustering as Clustering
+from credo.numerics.linear.clustering import farthest_first as farthest_first
 from credo.numerics.linear.clustering import kmeans as kmeans
 from credo.numerics.linear.clustering import nearest as nearest
 from credo.numerics.linear.linear_algebra import Cholesky as Cholesky

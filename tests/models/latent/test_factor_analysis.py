@@ -1,3 +1,5 @@
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,7 +12,11 @@ from sklearn.decomposition import FactorAnalysis as SklearnFactorAnalysis
 
 import credo
 from credo.inference import ExpectationMaximization, run
-from credo.inference.latent.factor_analysis import FactorProblem, log_evidence_of_dimensions
+from credo.inference.latent.factor_analysis import (
+    FactorModel,
+    FactorProblem,
+    log_evidence_of_dimensions,
+)
 from credo.models.latent.factor_analysis import FactorAnalysis, ProbabilisticPCA
 from credo.models.latent.pca import PCA
 
@@ -36,6 +42,28 @@ def test_five_rows_have_the_worked_numbers():
     hidden = [-0.4112639831, -0.3912540045, -0.6528254961, 0.2870667010, 1.1682767827]
     assert_allclose(model.transform(ROWS)[:, 0], hidden, rtol=1e-8)
     assert_allclose(model.hidden(ROWS).covariance().ravel(), 0.5608646360)
+
+
+def joint_objective(model, loading, hidden):
+    """Minus the log density of rows and hidden numbers, but for its constant."""
+    away = ROWS - hidden @ loading.T - model.mean_
+    noise = model.noise_variance_[0]
+    squares = np.square(away).sum() / (2 * noise) + 0.5 * np.square(hidden).sum()
+    return squares + 0.5 * ROWS.size * np.log(noise)
+
+
+def test_hidden_numbers_that_are_estimated_shrink_without_end():
+    model = ProbabilisticPCA(1).fit(ROWS)
+    hidden, loading = model.transform(ROWS), model.loading_
+    normal = stats.norm(model.inverse_transform(hidden), np.sqrt(model.noise_variance_))
+    joint = normal.logpdf(ROWS).sum() + stats.norm.logpdf(hidden).sum()
+    before = joint_objective(model, loading, hidden)
+    # N (D + C) / 2 log 2 pi.
+    assert_allclose(-joint - before, 18.3787706641)
+    gain = before - joint_objective(model, 2 * loading, hidden / 2)
+    assert_allclose(gain, 0.375 * np.square(hidden).sum())
+    double = FactorModel(model.mean_, 2 * loading, model.noise_variance_)
+    assert double.log_prob(ROWS).sum() < model.log_prob(ROWS).sum()
 
 
 def test_no_other_parameters_near_are_more_likely():
@@ -154,7 +182,10 @@ def test_units_of_columns_do_not_matter_to_factors(engine):
 def test_statistics_of_complete_rows_give_the_factors_of_scikit_learn(n):
     x = load_wine().data / load_wine().data.std(axis=0)
     model = FactorAnalysis(n).fit(x)
-    other = SklearnFactorAnalysis(n, tol=1e-10, max_iter=5000, svd_method="lapack").fit(x)
+    other = SklearnFactorAnalysis(n, tol=1e-10, max_iter=5000, svd_method="lapack")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        other.fit(x)
     # With five factors a column has no noise of its own, and small steps never come there.
     assert -1e-6 < model.score(x) - other.score(x) < (0.01 if n == 5 else 1e-6)
     if n < 5:
