@@ -30,7 +30,7 @@ def test_ties_distinct_values_and_runs_have_the_worked_numbers(concentration):
 def partitions(n):
     found = [[0]]
     for _ in range(n - 1):
-        found = [one + [k] for one in found for k in range(max(one) + 2)]
+        found = [[*one, k] for one in found for k in range(max(one) + 2)]
     return np.array(found)
 
 

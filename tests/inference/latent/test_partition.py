@@ -8,6 +8,7 @@ from scipy import stats
 from credo.distributions.categorical import Categorical
 from credo.families import (
     BetaBernoulli,
+    CategoricalStatistics,
     Components,
     DirichletCategorical,
     GammaExponential,
@@ -32,15 +33,20 @@ from credo.numerics.special.log_domain import log_sum_exp
 
 X = np.array([[-1.0, 0.2], [0.0, 0.1], [0.5, -0.7], [4.0, 3.0], [5.0, 3.3]])
 MIXED = np.array(
-    [[0.2, 0.0, 2.0, 1.0, 3.0], [0.1, 0.0, 1.0, 0.0, 0.4], [np.nan, 1.0, 0.0, 1.0, 0.2]]
-    + [[3.0, 1.0, 2.0, np.nan, 9.0], [3.3, 1.0, 2.0, 1.0, 7.0]]
+    [
+        [0.2, 0.0, 2.0, 1.0, 3.0],
+        [0.1, 0.0, 1.0, 0.0, 0.4],
+        [np.nan, 1.0, 0.0, 1.0, 0.2],
+        [3.0, 1.0, 2.0, np.nan, 9.0],
+        [3.3, 1.0, 2.0, 1.0, 7.0],
+    ]
 )
 
 
 def partitions(n, most):
     found = [[0]]
     for _ in range(n - 1):
-        found = [one + [k] for one in found for k in range(min(max(one) + 2, most))]
+        found = [[*one, k] for one in found for k in range(min(max(one) + 2, most))]
     return np.array(found)
 
 
@@ -119,10 +125,10 @@ def test_sixteen_labelings_have_the_worked_numbers():
 def test_blocked_draws_say_what_the_sixteen_labelings_say():
     x, prior, _, _ = labelings()
     problem = LatentClassProblem(IncompleteRows.unlabeled(x, 2), prior)
-    found = run(BlockedGibbs(4000, 100, 2), problem, np.random.default_rng(0)).posterior
+    found = run(BlockedGibbs(1500, 50, 1), problem, np.random.default_rng(0)).posterior
     together = found.co_clustering()
-    assert abs(together[0, 1] - 0.9977984782) < 4e-3
-    assert abs(together[1, 2] - 0.0036971708) < 4e-3
+    assert abs(together[0, 1] - 0.9977984782) < 6e-3
+    assert abs(together[1, 2] - 0.0036971708) < 6e-3
 
 
 def test_collapsed_draws_say_what_the_sixteen_labelings_say():
@@ -141,11 +147,11 @@ def test_blocked_and_collapsed_draws_agree_on_clusters():
     x = np.concatenate([rng.normal(0, 1, (10, 1)), rng.normal(3, 1, (10, 1))])
     rows = NormalInverseGamma([1.5], 0.1, 2.0, 1.0)
     law = PartitionLaw.finite(2, 1.0, 20)
-    one = run(CollapsedGibbs(3000, 200, 2), PartitionProblem(x, rows, law), rng).posterior
+    one = run(CollapsedGibbs(2000, 100, 1), PartitionProblem(x, rows, law), rng).posterior
     prior = Components(DirichletCategorical([1.0, 1.0]), rows)
     problem = LatentClassProblem(IncompleteRows.unlabeled(x, 2), prior)
-    two = run(BlockedGibbs(3000, 200, 2), problem, rng).posterior
-    assert_allclose(one.co_clustering(), two.co_clustering(), atol=0.06)
+    two = run(BlockedGibbs(1200, 100, 1), problem, rng).posterior
+    assert_allclose(one.co_clustering(), two.co_clustering(), atol=0.08)
 
 
 def test_gaps_of_vectors_are_drawn_and_known_classes_stay():
@@ -176,8 +182,6 @@ def test_the_law_of_unknown_numbers_is_that_of_all_numbers_together():
         from_dirichlet = DirichletCategorical(np.full(k, 0.7))
         ways = np.prod(np.arange(k - len(sizes) + 1, k + 1)) if k >= len(sizes) else 0.0
         counts = np.append(sizes, np.zeros(max(k - len(sizes), 0)))[:k]
-        from credo.families import CategoricalStatistics
-
         return ways * np.exp(from_dirichlet.log_evidence(CategoricalStatistics(counts)))
 
     expected = np.array(

@@ -87,9 +87,11 @@ def _require_coded_members(estimator: Any) -> None:
 
 
 def _require_columns(estimator: Any, probability: NDArray[Any]) -> None:
-    if probability.shape[1] != len(estimator.classes_):
+    is_mixture = not hasattr(estimator, "classes_") and hasattr(estimator, "n_components_")
+    n = estimator.n_components_ if is_mixture else len(estimator.classes_)
+    if probability.shape[1] != n:
         raise ModelFileError(
-            f"must hold a {type(estimator).__name__} of {len(estimator.classes_)} classes; "
+            f"must hold a {type(estimator).__name__} of {n} classes; "
             f"found that it gives {probability.shape[1]} probabilities"
         )
 

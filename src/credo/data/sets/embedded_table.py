@@ -7,15 +7,13 @@ doi:10.24432/C5HP4Z);
 ``yacht`` is *Yacht Hydrodynamics* by J. Gerritsma, R. Onnink and A. Versluis (1981,
 doi:10.24432/C5XG7R). Two are series of monthly numbers: ``air_passengers`` of Box and Jenkins
 (1976) and ``co2`` on Mauna Loa, by C. D. Keeling and T. P. Whorf. Two have clusters and no
-target: ``faithful`` of Azzalini and Bowman (1990) and ``galaxies`` of Roeder (1990). Columns and
-units are described in ``sets/README.md``.
+target: ``faithful`` of Azzalini and Bowman (1990) and ``galaxies`` of Roeder (1990). Columns
+and units are described in ``sets/README.md``.
 """
 
 from pathlib import Path
 
 import pandas as pd
-
-from credo.data.table.column_name import quoted
 
 __all__ = ["load_set", "set_names", "set_path"]
 
@@ -43,7 +41,8 @@ def set_path(name: str) -> Path:
     """
     if name not in set_names():
         raise ValueError(
-            f"name must be one of {quoted(set_names())}; found {name!r}; choose one of these."
+            f"name must be one of {', '.join(map(repr, set_names()))}; found {name!r}; choose "
+            "one of these."
         )
     return _FOLDER / f"{name}.csv"
 

@@ -258,11 +258,12 @@ class GaussianMixture(Mixture):
     ) -> pd.DataFrame:
         """Return what four ways say of several numbers of components, side by side.
 
-        Columns are ``bic`` of the likeliest-like fit, lower is better; ``bound`` of the log
-        evidence, with ``log K!`` for the ways to number components; ``held_out``, the mean log
-        density of rows that were left out, and its standard error; and ``probability``, the
-        posterior of the number of components under equal prior probabilities, by draws of a
-        finite mixture with a prior on K. The last is NaN for tied and spherical covariances.
+        Columns are ``bic`` of the most probable fit, lower is better; ``bound`` of the log
+        evidence under one prior for all K, with the log of the number of ways to name the
+        components that have rows; ``held_out``, the mean log density of rows that were left
+        out, and its standard error; and ``probability``, the posterior of the number of
+        components under equal prior probabilities and the same prior, by draws of a finite
+        mixture with a prior on K. The last is NaN for tied and spherical covariances.
         """
         numbers = [int(count) for count in counts]
         rows = np.asarray(
@@ -275,9 +276,7 @@ class GaussianMixture(Mixture):
         for k in numbers:
             one = clone(base).set_params(n_components=k)
             table.loc[k, "bic"] = one.fit(rows, sample_weight=weight).bic()
-            belief = clone(one).set_params(inference="variational")
-            bound = belief.fit(rows, sample_weight=weight).bound_
-            table.loc[k, "bound"] = bound + special.gammaln(k + 1.0)
+            table.loc[k, "bound"] = self._bound(rows, weight, k, max(numbers))
             left = np.concatenate(
                 [
                     clone(one)
@@ -292,6 +291,26 @@ class GaussianMixture(Mixture):
         table["probability"] = [posterior[k - 1] for k in numbers]
         return table
 
+    def _bound(self, rows: Array, weight: Array, k: int, most: int) -> float:
+        """Return the bound of K components under a prior that is the same for all K."""
+        model = clone(self).set_params(n_components=k, inference="variational")
+        x = model._without_constants(rows, weight)
+        data, _ = incomplete_rows(x, weight, None, k)
+        belief = self._usual_belief(data, most, k)
+        model.set_params(prior=Components(DirichletCategorical(np.ones(k)), belief))
+        found = model.fit(data.x, sample_weight=data.weight)
+        n_empty = int((found.predict_proba(data.x).T @ data.weight < 0.5).sum())
+        ways = special.gammaln(k + 1.0) - special.gammaln(n_empty + 1.0)
+        return float(found.bound_ + ways)
+
+    def _usual_belief(self, data: IncompleteRows, most: int, k: int = 1) -> Any:
+        """Return a prior about any of up to so many components."""
+        usual = max(1, round(float(np.sqrt(most))))
+        belief: Any = mixture_belief(self.covariance, data.pooled(), usual, is_point=False)
+        if self.covariance != "tied":
+            return belief
+        return mixture_belief(self.covariance, data.pooled(), k, is_point=False)
+
     def _number_posterior(self, rows: Array, weight: Array, most: int) -> Array:
         """Return the posterior probability of 1, 2, ... components, of equal ones before."""
         if self.covariance not in ("full", "diagonal"):
@@ -299,8 +318,7 @@ class GaussianMixture(Mixture):
         rows, weight, _ = _counted(rows, weight, None)
         rows = clone(self)._without_constants(rows, weight)
         data, _ = incomplete_rows(rows, weight, None, 1)
-        usual = max(1, round(float(np.sqrt(most))))
-        belief = mixture_belief(self.covariance, data.pooled(), usual, is_point=False)
+        belief = self._usual_belief(data, most)
         log_number = np.full(most, -np.log(most))
         law = PartitionLaw.unknown(log_number, 1.0, len(data.x))
         rng = generator(self.random_state)

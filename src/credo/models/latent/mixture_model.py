@@ -17,6 +17,7 @@ from credo.distributions.independent_columns import IndependentColumns
 from credo.distributions.uniform import Uniform
 from credo.families.categorical import DirichletCategorical
 from credo.families.component import Components, WithBackground
+from credo.families.normal import NormalStatistics
 from credo.families.normal_component import mixture_belief
 from credo.inference.engine.engine import Inference, run
 from credo.inference.latent.expectation_maximization import ExpectationMaximization
@@ -208,7 +209,7 @@ class MixtureModel(Mixture):
                     f"rows and without a background; found {sorted(kinds)} and "
                     f"{int(np.isnan(data.x).sum())} gaps. Use 'normal' or 'vector'."
                 )
-            prior = Components(weights, mixture_belief("full", data.pooled(), k))
+            prior = Components(weights, mixture_belief("full", _middle(data), k))
             return StudentTMixtureProblem(data, prior)
         n_own = k - bool(self.background)
         rows = column_belief(columns, data, n_own, is_point)
@@ -269,6 +270,15 @@ class MixtureModel(Mixture):
         tags.input_tags.string = True
         tags.input_tags.categorical = True
         return tags
+
+
+def _middle(data: IncompleteRows) -> NormalStatistics:
+    """Return weight, median and scatter of each column, by quartiles: rows far out count less."""
+    low, middle, high = np.quantile(data.x, [0.25, 0.5, 0.75], axis=0)
+    pooled = data.pooled()
+    variance = np.square((high - low) / 1.349)
+    variance = np.where(variance > 0, variance, pooled.usual_variance())
+    return NormalStatistics(pooled.weight, middle, pooled.weight * variance)
 
 
 def _component_means(
