@@ -36,8 +36,8 @@ from credo.models.latent.factor_analysis import ProbabilisticPCA as Probabilisti
 from credo.models.latent.gaussian_mixture import GaussianMixture as GaussianMixture
 from credo.models.latent.k_means import KMeans as KMeans
 from credo.models.latent.k_medoids import KMedoids as KMedoids
-from credo.models.latent.mixture_model import MixtureModel as MixtureModel
 from credo.models.latent.kernel_density import KernelDensity as KernelDensity
+from credo.models.latent.mixture_model import MixtureModel as MixtureModel
 from credo.models.latent.pca import PCA as PCA
 from credo.models.latent.pca import Whiten as Whiten
 from credo.models.linear.basis_transformer import BasisTransformer as BasisTransformer
