@@ -63,6 +63,7 @@ from credo.numerics.linear.linear_algebra import (
     solve_lower,
     symmetrize,
 )
+from credo.numerics.parallel.threads import threads_for
 from credo.numerics.warning import warn_user
 
 __all__ = [
@@ -632,11 +633,14 @@ class SeriesProcess:
         a row takes a sum over the transition alone. What a kernel has besides Matern parts,
         as seasons that never change, is taken as functions with unknown coefficients.
         """
-        if len(data.x) >= MANY_ROWS:
-            found = _LongSeries.of(data, kernel, noise).log_evidence()
-            if found is not None:
-                return found
-        return _Series.of(data, kernel, noise).filtered().log_evidence
+        # Factors of few columns are slower by threads that wait for each other.
+        with threads_for(0):
+            found = None
+            if len(data.x) >= MANY_ROWS:
+                found = _LongSeries.of(data, kernel, noise).log_evidence()
+            if found is None:
+                found = _Series.of(data, kernel, noise).filtered().log_evidence
+        return found
 
     def bytes_needed(self, n_rows: int) -> float:
         """Return the memory that learning from so many rows takes besides them, at the most."""
