@@ -424,3 +424,29 @@ def test_a_flat_density_with_ends_is_told_how_to_give_them():
             inference="nuts",
             random_state=0,
         )
+
+
+def test_particles_find_both_modes_and_the_evidence():
+    def two(x):
+        return np.logaddexp(-0.5 * (x - 20.0) ** 2, np.log(3.0) - 0.5 * (x + 20.0) ** 2)
+
+    found = credo.posterior(two, {"x": Parameter()}, inference="smc", random_state=0)
+    assert found.draws["x"].shape == (4, 1000)
+    assert found.log_evidence == pytest.approx(
+        np.log(4.0 * np.sqrt(2.0 * np.pi)), abs=4.0 * found.log_evidence_error
+    )
+    assert found.log_evidence_error < 0.1
+    assert (found.draws["x"] < 0.0).mean() == pytest.approx(0.75, abs=0.1)
+    assert found.diagnose().is_sound
+
+
+@pytest.mark.parametrize("inference", ["metropolis", "variational"])
+def test_other_engines_are_asked_for_by_name(inference):
+    def density(level, scale):
+        return -0.5 * (level - 3.0) ** 2 + 4.0 * np.log(scale) - 2.0 * scale
+
+    parameters = {"level": Parameter(), "scale": Parameter(support="positive")}
+    found = credo.posterior(density, parameters, inference=inference, random_state=0)
+    assert found.draws["level"].shape == (4, 1000)
+    assert found.draws.mean("level") == pytest.approx(3.0, abs=0.25)
+    assert found.draws.mean("scale") == pytest.approx(2.5, abs=0.3)

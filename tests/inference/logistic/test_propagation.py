@@ -5,6 +5,7 @@ from scipy import special
 
 from credo import LogisticRegression
 from credo.inference import ExpectationPropagation, NoUTurnSampling, SoftmaxPropagation
+from credo.inference.logistic import learning
 from credo.inference.logistic.softmax import class_coding
 
 RNG = np.random.default_rng(0)
@@ -256,3 +257,15 @@ def test_settings_of_the_engine_hold_for_several_classes():
         ).fit(*three_classes())
     with pytest.raises(ValueError, match="damping must be from 0 up to"):
         SoftmaxPropagation(damping=1.0)
+
+
+def test_it_is_said_beforehand_where_a_precision_takes_minutes(monkeypatch):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(60, 2))
+    y = np.argmax(x @ rng.normal(size=(2, 3)) + rng.gumbel(size=(60, 3)), axis=1)
+    plain = LogisticRegression(inference="ep").fit(x, y)
+    monkeypatch.setattr(learning, "SLOW_SWEEPS", 0.0)
+    with pytest.warns(UserWarning, match="3 classes takes minutes for 60 rows and 6 weights"):
+        rough = LogisticRegression(inference="ep").fit(x, y)
+    assert_allclose(rough.log_evidence_, plain.log_evidence_, atol=0.01)
+    assert_allclose(rough.predict_proba(x), plain.predict_proba(x), atol=0.01)

@@ -253,6 +253,7 @@ class Metropolis:
     spread: float = 2.0
     keeps_proposals: bool = False
 
+    name: ClassVar[str] = "metropolis"
     block_size: ClassVar[int] = 100
     problem = PointDensity
     is_random: ClassVar[bool] = True

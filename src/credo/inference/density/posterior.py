@@ -29,9 +29,12 @@ from numpy.typing import ArrayLike
 from credo.distributions.distribution import Distribution
 from credo.distributions.multivariate_normal import MultivariateNormal
 from credo.inference.density.compiled import CompiledDensity
+from credo.inference.density.importance import ProposalProblem
 from credo.inference.density.laplace import LaplaceApproximation, approach
+from credo.inference.density.metropolis import Metropolis
 from credo.inference.density.pathfinder import Pathfinder
 from credo.inference.density.start import BadDensity, find_start
+from credo.inference.density.tempering import SequentialMonteCarlo
 from credo.inference.density.trajectory import FACTS, NoUTurnSampling, TrajectoryState
 from credo.inference.engine.diagnosis import Diagnosis, diagnose_draws, is_mixed
 from credo.inference.engine.draws import Draws
@@ -78,6 +81,9 @@ CAREFUL = 0.9
 
 SETTINGS = ("seconds", "stop", "executor", "on_step", "checkpoint")
 """What may be said of a run beside its engine."""
+
+WIDE = 3.0
+"""Width of free numbers around modes from which particles begin."""
 
 OTHER_MODE = 10.0
 """Nats below the best mode up to which another one matters."""
@@ -414,8 +420,9 @@ def posterior(
         dictionary of names that are arguments, by keyword. To a compiled function, arrays.
     inference
         "auto": Laplace's approximation if importance ratios confirm it, else NUTS; "map",
-        "laplace", "pathfinder", "nuts", "hmc" or the name of another engine of densities; or an
-        engine such as ``NoUTurnSampling(acceptance=0.95)``, whose own numbers of draws hold.
+        "laplace", "pathfinder", "variational", "nuts", "hmc", "metropolis"; "smc" for several
+        modes and the evidence; or an engine such as ``NoUTurnSampling(acceptance=0.95)``, whose
+        own numbers of draws hold.
     chains, draws
         Chains, and draws of each.
     settings
@@ -464,6 +471,8 @@ def posterior(
         return _laplace(asked, engine)
     if isinstance(engine, Pathfinder):
         return _pathfinder(asked, engine)
+    if isinstance(engine, SequentialMonteCarlo):
+        return _tempered(asked, engine)
     return _drawn(asked, engine, ())
 
 
@@ -500,7 +509,7 @@ def _ends_at(seconds: float | None) -> float:
 class _Asked:
     """What is asked for."""
 
-    problem: LogDensity
+    problem: Any
     chains: int
     draws: int
     rng: Generator
@@ -670,19 +679,39 @@ def _is_other(found: Inference, x: Array, best: Array) -> bool:
     return bool(np.abs(shift).max() > 1.0)
 
 
+def _tempered(asked: _Asked, engine: SequentialMonteCarlo | None = None) -> Posterior:
+    """Return particles that are led from a wide Gaussian around all modes to the density."""
+    ends = np.array([free for _, free in _modes(asked, asked.problem)])
+    center, width = ends.mean(axis=0), WIDE + np.ptp(ends, axis=0)
+    wide = MultivariateNormal(center, np.diag(width**2))
+    problem = ProposalProblem(asked.problem, wide)
+    note = "Particles were led to the density from a wide Gaussian around its modes."
+    led = engine or SequentialMonteCarlo(n_particles=asked.draws)
+    found = _drawn(replace(asked, problem=problem), led, (note,))
+    # Chains count by their evidence, which draws that are picked by it no longer need.
+    values = found.draws.resampled(asked.chains * asked.draws, asked.rng).values
+    shape = asked.chains, asked.draws
+    picked = {name: x.reshape(*shape, *x.shape[2:]) for name, x in values.items()}
+    return replace(found, draws=Draws(picked), log_evidence_error=found.inference.error)
+
+
 _WAYS = {
     "auto": _auto,
     "map": _map,
     "laplace": _laplace,
     "nuts": _nuts,
     "pathfinder": _pathfinder,
+    "smc": _tempered,
 }
 
 
 def _drawn(asked: _Asked, engine: Any, notes: tuple[str, ...]) -> Posterior:
     """Return what an engine draws, and warn where its chains do not agree."""
-    is_compiled = isinstance(asked.problem.density, CompiledDensity)
+    is_compiled = isinstance(getattr(asked.problem, "density", None), CompiledDensity)
     settings = dict(asked.settings)
+    if isinstance(engine, Metropolis):
+        # It moves several chains at once by itself.
+        engine, asked = replace(engine, n_chains=asked.chains), replace(asked, chains=1)
     n_threads = min(asked.chains, n_cores())
     own = is_compiled and n_threads > 1 and "executor" not in settings
     with ThreadPoolExecutor(n_threads) if own else nullcontext() as executor:

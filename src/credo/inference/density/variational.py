@@ -286,6 +286,7 @@ class GaussianVariational:
     tolerance: float = 1e-6
     max_steps: int = 100
 
+    name: ClassVar[str] = "variational"
     problem = LogDensity
     is_random: ClassVar[bool] = True
 

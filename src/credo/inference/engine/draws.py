@@ -24,7 +24,7 @@ from typing import Annotated, Any, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import fft, special
 
 from credo.numerics.array import Array, as_float
@@ -43,6 +43,8 @@ __all__ = [
     "worth_and_ratio",
 ]
 
+
+Places = NDArray[np.intp]
 
 FEWEST_DRAWS = 4
 """Draws of a chain below which its halves say nothing."""
@@ -215,20 +217,20 @@ def _scores_and_folded(x: Array) -> tuple[Array, Array]:
     return _scores_at(place, ordered, x.shape), folded
 
 
-def _sorted_columns(x: Array) -> tuple[Array, Array]:
+def _sorted_columns(x: Array) -> tuple[Places, Array]:
     """Return all draws of each quantity in order, shape (d, n), and where each stood."""
     columns = np.ascontiguousarray(x.reshape(x.shape[0] * x.shape[1], -1).T)
     place = _places(np.argsort(columns, axis=1))
     return place, np.take(columns, place)
 
 
-def _places(order: Array) -> Array:
+def _places(order: Places) -> Places:
     """Return places in all rows together of those in each row."""
     d, n = order.shape
-    return order + n * np.arange(d)[:, None]
+    return np.asarray(order + n * np.arange(d)[:, None])
 
 
-def _scores_at(place: Array, ordered: Array, shape: tuple[int, ...]) -> Array:
+def _scores_at(place: Places, ordered: Array, shape: tuple[int, ...]) -> Array:
     """Return normal scores of rows that rise, at the places where their entries stood."""
     d, n = ordered.shape
     found = np.empty((d, n))
@@ -298,7 +300,7 @@ def _effective(x: Array) -> Array:
     return np.where(is_constant, float(n_chains * n), found)
 
 
-def _pairs(rho: Array, n: int, last: int) -> tuple[Array, Array, Array]:
+def _pairs(rho: Array, n: int, last: int) -> tuple[Array, Places, NDArray[np.bool_]]:
     """Return sums of two autocorrelations, their places, and whether each ends a sequence."""
     pairs = rho[: 2 * n].reshape(n, 2, *rho.shape[1:]).sum(axis=1)
     place = np.arange(n).reshape(-1, *([1] * (rho.ndim - 1)))

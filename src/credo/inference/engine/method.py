@@ -129,7 +129,7 @@ def density_engine(method: Method, n_draws: int) -> Any:
     if method not in kinds:
         raise _unknown(method, ("auto", "map", "laplace", *sorted(kinds)), " for a density")
     names = {part.name for part in fields(kinds[method])}
-    return kinds[method](**({"n_draws": n_draws} if "n_draws" in names else {}))
+    return kinds[method](**({"n_draws": n_draws} if "warm_up" in names else {}))
 
 
 @cache

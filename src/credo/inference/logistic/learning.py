@@ -1165,10 +1165,10 @@ WIDEST, NEARBY = 12.0, 4.0
 
 NEAR_BEST, BEND_STEP = 1e-3, 0.3
 NEAR_BEST_OF_MORE = 0.05
-"""Change of the log precision of several classes that counts as none."""
+"""Change of the log precision that counts as none where sweeps take long."""
 
 SITES_OF_MORE = 1e-3
-"""Change of a row's belief, in standard deviations, at which sites of several classes rest."""
+"""Change of a row's belief, in standard deviations, at which sites rest that take long."""
 
 SEARCHED = SoftmaxPropagation(1e-2)
 """How sites are changed while a precision is looked for: the evidence is flat around them."""
@@ -1200,10 +1200,10 @@ def propagated(
         belief: LinearConditioned = found.posterior.belief
         found = replace(found, posterior=belief.weights)
     else:
-        is_usual = engine == ExpectationPropagation()
-        tolerance = SITES_OF_MORE if is_usual else engine.tolerance
+        is_rough = _is_long(problem) and engine == ExpectationPropagation()
+        tolerance = SITES_OF_MORE if is_rough else engine.tolerance
         own = SoftmaxPropagation(tolerance, engine.max_steps, engine.damping)
-        found = run(own, problem, state=sites)
+        found = run(own, problem, state=sites if is_rough else None)
     log_evidence = found.log_evidence + log_volume
     return replace(found, log_evidence=log_evidence, state=PropagatedPrecision(problem))
 
@@ -1214,17 +1214,22 @@ def _sites_of(problem: LogisticProblem) -> SiteProblem:
     return SiteProblem(prior, LogitLikelihood(), rows.code.astype(np.float64), rows.weight)
 
 
+def _is_long(problem: LogisticProblem) -> bool:
+    """Return whether sweeps over sites of several classes take most of a minute."""
+    n, d = len(problem.rows.code), len(problem.prior_precision)
+    return len(problem.rows.coding) > 2 and SWEEPS * float(n) * d**2 > SLOW_SWEEPS
+
+
 def _warn_of_work(problem: LogisticProblem) -> None:
     """Say beforehand that sweeps over sites of several classes will take long."""
     rows = problem.rows
-    n, d = len(rows.code), len(problem.prior_precision)
-    work = SWEEPS * float(n) * d**2
-    if len(rows.coding) > 2 and work > SLOW_SWEEPS:
+    if _is_long(problem):
         warn_user(
-            f"expectation propagation of {len(rows.coding)} classes takes minutes for {n} rows "
-            f"and {d} weights, most of it to learn their precision: it sweeps over all rows "
-            f"some {SWEEPS} times. Give a weight_precision, which takes about a tenth, or use "
-            "inference='variational', which answers in seconds.",
+            f"expectation propagation of {len(rows.coding)} classes takes minutes for "
+            f"{len(rows.code)} rows and {len(problem.prior_precision)} weights, most of it to "
+            f"learn their precision: it sweeps over all rows some {SWEEPS} times. Give a "
+            "weight_precision, which takes less, or use inference='variational', which answers "
+            "in seconds.",
             UserWarning,
         )
 
@@ -1248,7 +1253,8 @@ def _learned_by_sites(problem: LogisticProblem) -> tuple[LogisticProblem, float,
             closest.state.problem.precision,
             NEARBY,
         )
-        known, near_best = _first_signal(problem), NEAR_BEST_OF_MORE
+        known = _first_signal(problem)
+        near_best = NEAR_BEST_OF_MORE if _is_long(problem) else NEAR_BEST
 
     def height(log_precision: float, signal: float | None = known) -> tuple[float, float]:
         nonlocal sites
@@ -1276,7 +1282,8 @@ def _learned_by_sites(problem: LogisticProblem) -> tuple[LogisticProblem, float,
 def _followed(problem: LogisticProblem, before: Any) -> tuple[float, Array, Any]:
     """Return log evidence, precision of the weights, and sites to go on from."""
     if len(problem.rows.coding) > 2:
-        several, sites = followed_classes(problem, before, SEARCHED)
+        engine = SEARCHED if _is_long(problem) else SoftmaxPropagation(1e-4)
+        several, sites = followed_classes(problem, before, engine)
         return several.log_evidence, several.weight_precision, sites
     pair, pair_sites = followed_sites(_sites_of(problem), before)
     belief = pair.belief
