@@ -99,7 +99,7 @@ MOST_DRIFTING = 250
 """Rows by which the change of the curvature with the mode is judged."""
 
 FAR_SETTINGS = 0.3
-"""Change of the log of a precision or of noise by which the curvature at the last mode no longer guides to the next."""
+"""Change of the log of a setting by which the last curvature no longer guides to the next."""
 
 LEAST_SHARE = 0.1
 LARGEST_CHANGE = 2.0
