@@ -95,11 +95,8 @@ MOST_LEFT_OUT = 2_000
 SUREST_SHARE = 0.99
 """Most that one row is taken to tell of its own scores."""
 
-MOST_DRIFTING = 250
+MOST_DRIFTING = 5_000
 """Rows by which the change of the curvature with the mode is judged."""
-
-FAR_SETTINGS = 0.3
-"""Change of the log of a setting by which the last curvature no longer guides to the next."""
 
 LEAST_SHARE = 0.1
 LARGEST_CHANGE = 2.0
@@ -234,11 +231,9 @@ class NetworkLaplace:
             return failed, Move(state.log_evidence, change)
         change = (log_evidence - state.log_evidence) / max(problem.n_rows, 1.0)
         wanted = learned_settings(here, parameters, state.wanted, curvature, precision)
-        guide = precision.guide()
-        if wanted.farthest(state.wanted) > FAR_SETTINGS:
-            rise = wanted.log_noise - state.wanted.log_noise
-            factor = float(np.exp(rise.mean())) if len(rise) else 1.0
-            guide = curvature.scaled(factor).precision(problem.free_prior(wanted)).guide()
+        rise = wanted.log_noise - state.wanted.log_noise
+        factor = float(np.exp(rise.mean())) if len(rise) else 1.0
+        guide = curvature.scaled(factor).precision(problem.free_prior(wanted)).guide()
         after = NetworkState(parameters, state.wanted, log_evidence, wanted, guide)
         return after, Move(log_evidence, min(change, 1e300))
 
