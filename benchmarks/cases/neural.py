@@ -136,7 +136,7 @@ CASES = (
             Goal("laplace-torch", at_least=5.0),
             Goal("MLPRegressor to about this error", at_least=1.0),
         ),
-        repeats=7,
+        repeats=5,
     ),
     Case(
         name=f"N=100,000 D=10, {UNITS} units",

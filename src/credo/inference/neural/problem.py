@@ -23,7 +23,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy import special
 
-from credo.inference.neural.outcome import ClassOutcome, NormalOutcome, Outcome
+from credo.inference.neural.outcome import NormalOutcome, Outcome
 from credo.numerics.array import Array
 from credo.numerics.form import Form
 from credo.numerics.layers.layered_network import LayeredNetwork
@@ -51,14 +51,6 @@ LEAST_NOISE = 1e-4
 WIDE = 25.0
 """Variance of the function before the data, over that of the outcomes, to start from."""
 
-FIRST_PRECISION = 6.0
-"""Precisions to start from, over the usual ones: simple functions come first.
-
-From there on the evidence lets weights go. The other way, out of a mode in which units follow
-the noise, leads to modes of less evidence. Classes have no noise to follow, and start from the
-usual ones.
-"""
-
 ROWS_AT_ONCE = 2_048
 """Rows that go through a network together."""
 
@@ -78,13 +70,6 @@ class NetworkSettings:
         precision = (1.0 - share) * self.log_precision + share * other.log_precision
         noise = (1.0 - share) * self.log_noise + share * other.log_noise
         return replace(self, log_precision=precision, log_noise=noise)
-
-    def farthest(self, other: Self) -> float:
-        """Return the largest difference to others."""
-        gap = np.append(
-            self.log_precision - other.log_precision, self.log_noise - other.log_noise
-        )
-        return float(np.abs(gap).max(initial=0.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,10 +149,8 @@ class NetworkProblem:
         layers[-1].weights[:] *= 0.1
         layers[-1].biases[:] = self.outcome.start
         n_noise = self.outcome.n_outputs if self.has_noise else 0
-        strength = 1.0 if isinstance(self.outcome, ClassOutcome) else FIRST_PRECISION
         return found, NetworkSettings(
-            np.log(strength / self.natural_variance),
-            np.full(n_noise, -np.log(FIRST_NOISE)),
+            -np.log(self.natural_variance), np.full(n_noise, -np.log(FIRST_NOISE))
         )
 
     def _first_biases(self, weights: Array, layer: int, rng: Generator) -> Array:

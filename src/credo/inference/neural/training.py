@@ -95,14 +95,8 @@ MOST_LEFT_OUT = 2_000
 SUREST_SHARE = 0.99
 """Most that one row is taken to tell of its own scores."""
 
-MOST_DRIFTING = 250
+MOST_DRIFTING = 5_000
 """Rows by which the change of the curvature with the mode is judged."""
-
-NEAR_SETTINGS = 50.0
-"""Change of the log of a precision or of noise, in tolerances, that is not worth a turn."""
-
-FAR_SETTINGS = 0.3
-"""Change of these by which the curvature at the last mode no longer guides to the next."""
 
 LEAST_SHARE = 0.1
 LARGEST_CHANGE = 2.0
@@ -233,19 +227,13 @@ class NetworkLaplace:
             nearer = state.settings.toward(state.wanted, share)
             nearer = replace(nearer, log_noise=state.wanted.log_noise)
             failed = replace(state, wanted=nearer, n_failed=state.n_failed + 1)
-            is_near = nearer.farthest(state.settings) < NEAR_SETTINGS * self.tolerance
-            change = 0.0 if failed.n_failed > MOST_FAILURES or is_near else 1.0
+            change = 0.0 if failed.n_failed > MOST_FAILURES else 1.0
             return failed, Move(state.log_evidence, change)
         change = (log_evidence - state.log_evidence) / max(problem.n_rows, 1.0)
         wanted = learned_settings(here, parameters, state.wanted, curvature, precision)
-        move = wanted.farthest(state.wanted)
-        if move < NEAR_SETTINGS * self.tolerance:
-            change = 0.0
-        guide = precision.guide()
-        if move > FAR_SETTINGS:
-            rise = wanted.log_noise - state.wanted.log_noise
-            factor = float(np.exp(rise.mean())) if len(rise) else 1.0
-            guide = curvature.scaled(factor).precision(problem.free_prior(wanted)).guide()
+        rise = wanted.log_noise - state.wanted.log_noise
+        factor = float(np.exp(rise.mean())) if len(rise) else 1.0
+        guide = curvature.scaled(factor).precision(problem.free_prior(wanted)).guide()
         after = NetworkState(parameters, state.wanted, log_evidence, wanted, guide)
         return after, Move(log_evidence, min(change, 1e300))
 
