@@ -323,9 +323,12 @@ def likeliest_factors(
 def _polished(
     u: Array, split: Callable[[Array], tuple[Array, Array, Any]], box: tuple[float, float]
 ) -> Array:
-    """Return where Newton's steps end, by the curvature expected of rows that fit the model.
+    """Return where Newton's steps end.
 
-    Values are flat to rounding at their least long before the gradient is.
+    Values are flat to rounding at their least long before the gradient is. With ``m``, ``l``
+    for eigenvalues that are left and ``k`` for kept ones, the curvature between columns i and j
+    is the sum of ``V_im V_jm V_il V_jl (t_m + t_l) / 2`` and of
+    ``V_im V_jm V_ik V_jk (1 - t_m) (t_k + t_m) / (t_k - t_m)``.
     """
     before = np.inf
     for _ in range(POLISHING_STEPS):
@@ -337,8 +340,12 @@ def _polished(
         if not 1e-14 < size < 0.9 * before:
             break
         before, last = size, u
-        bend = np.square(others @ others.T)[np.ix_(is_free, is_free)]
-        step = np.linalg.lstsq(bend, slope[is_free], rcond=1e-10)[0]
+        bend = ((others * rest) @ others.T) * (others @ others.T)
+        for top, axis in zip(value[is_kept], vector[:, is_kept].T, strict=True):
+            share = (1.0 - rest) * (top + rest) / (top - rest)
+            bend += np.outer(axis, axis) * ((others * share) @ others.T)
+        bend = bend[np.ix_(is_free, is_free)]
+        step = np.linalg.lstsq(bend, slope[is_free], rcond=1e-12)[0]
         u = u.copy()
         u[is_free] = np.clip(u[is_free] - np.clip(step, -0.1, 0.1), *box)
     else:
