@@ -1,1 +1,1 @@
-"""Hidden structure of rows: principal components, hidden numbers behind columns."""
+"""Hidden structure of rows: principal components, hidden numbers behind columns, mixtures."""
