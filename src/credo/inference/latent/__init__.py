@@ -1,1 +1,1 @@
-"""Engines for hidden classes and missing values: expectation maximization, draws of partitions."""
+"""Engines for hidden classes and missing values: EM, draws of partitions."""
