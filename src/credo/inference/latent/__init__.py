@@ -1,1 +1,1 @@
-"""Engines for hidden classes and missing values: expectation maximization."""
+"""Engines for hidden classes and missing values: EM, draws of partitions."""

@@ -1,1 +1,1 @@
-"""Hidden structure of rows: principal components, hidden numbers behind columns, clusters."""
+"""Hidden structure of rows: principal components, hidden numbers behind columns, mixtures."""

@@ -273,7 +273,7 @@ class MixtureModel(Mixture):
 
 
 def _middle(data: IncompleteRows) -> NormalStatistics:
-    """Return weight, median and scatter of each column, by quartiles: rows far out count less."""
+    """Return weight, median and scatter of each column, by quartiles, whatever is far out."""
     low, middle, high = np.quantile(data.x, [0.25, 0.5, 0.75], axis=0)
     pooled = data.pooled()
     variance = np.square((high - low) / 1.349)
