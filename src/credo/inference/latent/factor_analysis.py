@@ -302,7 +302,7 @@ def likeliest_factors(
         return float(total), np.asarray(np.square(vector[:, ~is_kept]) @ (1.0 - rest))
 
     rules = termination or Termination(5000, 1e-13, 0.0, 1e-7)
-    start = np.log(np.clip(_own_share(unit) * (1.0 - 0.5 * n_hidden / len(unit)), 1e-3, 1.0))
+    start = np.log(np.clip(_own_share(unit) * (1.0 - 0.5 * n_hidden / len(unit)), 0.2, 1.0))
     box = [(float(np.log(LEAST_NOISE)), 0.0)] * len(unit)
     found = lbfgs(*separate(objective), start, box, rules)
     # Where a column has no noise of its own, rounding ends the search before any rule does.

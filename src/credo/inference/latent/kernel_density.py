@@ -57,7 +57,7 @@ class Bumps:
 
         with threads_for(0):
             parts = over_blocks(work, len(x), max(1, BLOCK // len(unit)))
-        return np.concatenate(parts) - constant
+        return np.asarray(np.concatenate(parts) - constant)
 
     def sample(self, n: int, rng: Generator) -> Array:
         """Return ``n`` rows: one of the rows, and a step from it."""
@@ -132,7 +132,7 @@ def _left_out(rows: Array, weight: Array, chosen: NDArray[np.intp], widths: Arra
         )
 
     with threads_for(0):
-        return np.sum(over_blocks(work, len(chosen), size), axis=0)
+        return np.asarray(np.sum(over_blocks(work, len(chosen), size), axis=0))
 
 
 def _log_sum(value: Array) -> Array:
