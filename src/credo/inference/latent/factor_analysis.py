@@ -302,7 +302,7 @@ def likeliest_factors(
         return float(total), np.asarray(np.square(vector[:, ~is_kept]) @ (1.0 - rest))
 
     rules = termination or Termination(5000, 1e-13, 0.0, 1e-7)
-    start = np.log(np.clip(_own_share(unit) * (1.0 - 0.5 * n_hidden / len(unit)), 1e-3, 1.0))
+    start = np.log(np.clip(_own_share(unit) * (1.0 - 0.5 * n_hidden / len(unit)), 0.2, 1.0))
     box = [(float(np.log(LEAST_NOISE)), 0.0)] * len(unit)
     found = lbfgs(*separate(objective), start, box, rules)
     # Where a column has no noise of its own, rounding ends the search before any rule does.
@@ -330,16 +330,17 @@ def _polished(
     is the sum of ``V_im V_jm V_il V_jl (t_m + t_l) / 2`` and of
     ``V_im V_jm V_ik V_jk (1 - t_m) (t_k + t_m) / (t_k - t_m)``.
     """
-    before = np.inf
+    best, least = u, np.inf
     for _ in range(POLISHING_STEPS):
         value, vector, is_kept = split(u)
         rest, others = value[~is_kept], vector[:, ~is_kept]
         slope = np.square(others) @ (1.0 - rest)
         is_free = ~((u <= box[0]) & (slope > 0)) & ~((u >= box[1]) & (slope < 0))
         size = np.abs(slope[is_free]).max(initial=0.0)
-        if not 1e-14 < size < 0.9 * before:
+        if size < least:
+            best, least = u, size
+        if size < 1e-14:
             break
-        before, last = size, u
         bend = ((others * rest) @ others.T) * (others @ others.T)
         for top, axis in zip(value[is_kept], vector[:, is_kept].T, strict=True):
             share = (1.0 - rest) * (top + rest) / (top - rest)
@@ -348,9 +349,7 @@ def _polished(
         step = np.linalg.lstsq(bend, slope[is_free], rcond=1e-12)[0]
         u = u.copy()
         u[is_free] = np.clip(u[is_free] - np.clip(step, -0.1, 0.1), *box)
-    else:
-        return u
-    return u if size <= before else last
+    return best
 
 
 def _own_share(unit: Array) -> Array:

@@ -292,7 +292,8 @@ def _by_square(source: Any, weight: Array, k: int, rng: Generator) -> Labels:
 
 
 def _random_rows(source: Any, weight: Array, k: int, rng: Generator) -> Labels:
-    share, chosen = weight.copy(), list[int]()
+    share = weight.copy()
+    chosen: list[int] = []
     while len(chosen) < k:
         chosen.append(_drawn(share, rng))
         share[chosen[-1]] = 0.0

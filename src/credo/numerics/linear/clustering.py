@@ -418,7 +418,7 @@ def lloyd(
         for c, o in zip(rows.x.T, rows.origin, strict=True)
     ]
     whole = float(np.sum(away))
-    history: list[tuple[Array, float, int]] = []
+    steps: list[tuple[Array, float, int]] = []
     n_repairs, is_settled, before = 0, False, np.inf
     with threads_for(0):
         for _ in range(max_steps):
@@ -430,7 +430,7 @@ def lloyd(
             n_repairs += n_empty
             between = float(mass @ np.square(centers - rows.origin).sum(axis=1))
             objective = min(max(whole - between, 0.0), before)
-            history.append((centers, objective, n_moved))
+            steps.append((centers, objective, n_moved))
             if before - objective < tolerance * objective:
                 is_settled = True
                 break
@@ -438,9 +438,9 @@ def lloyd(
         is_stable = not labels.assign(centers)
         centers, scatter = labels.exact(centers, is_stable)
     trace = ClusterTrace(
-        np.array([step[0] for step in history]).reshape(-1, *centers.shape),
-        np.array([step[1] for step in history]),
-        np.array([step[2] for step in history], dtype=np.float64),
+        np.array([step[0] for step in steps]).reshape(-1, *centers.shape),
+        np.array([step[1] for step in steps]),
+        np.array([step[2] for step in steps], dtype=np.float64),
     )
     found = labels.label.astype(np.intp)
     return Clustering(centers, found, scatter, trace, n_repairs, is_settled or is_stable)

@@ -64,7 +64,7 @@ class RowDistances:
     def to(self, others: Array) -> Array:
         """Return the distances from other rows (m, d) to these, shape (m, n)."""
         found = self._set(others, np.empty((len(others), self.n)))
-        return np.asarray(np.sqrt(np.maximum(found, 0.0)) if self.is_square else found)
+        return np.asarray(np.sqrt(np.maximum(found, 0.0))) if self.is_square else found
 
     @property
     def is_square(self) -> bool:
@@ -94,13 +94,13 @@ class RowDistances:
     def block(self, start: int, stop: int) -> Array:
         """Return distances of all rows from some, or their squares, (stop - start, n)."""
         if self.is_kept:
-            return self._table[start:stop]
+            return np.asarray(self._table[start:stop])
         return self._found(start, stop)
 
     def gaps(self, row: int) -> Array:
         """Return the distance of every row from one of them."""
         found = self.block(row, row + 1)[0]
-        return np.asarray(np.sqrt(np.maximum(found, 0.0)) if self.is_square else found)
+        return np.asarray(np.sqrt(np.maximum(found, 0.0))) if self.is_square else found
 
     @property
     def is_kept(self) -> bool:
@@ -146,7 +146,7 @@ class TableDistances:
 
     def block(self, start: int, stop: int) -> Array:
         """Return the distances of all rows from some, shape (stop - start, n)."""
-        return self.table[start:stop]
+        return np.asarray(self.table[start:stop])
 
     def gaps(self, row: int) -> Array:
         """Return the distance of every row from one of them."""
