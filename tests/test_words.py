@@ -14,7 +14,7 @@ ODD = {"told", "untold", "mended", "nobody"}
 OTHER_MEANINGS = {
     "beta", "bias", "bounds", "carry", "category", "clique", "cluster", "config", "cost",
     "energy", "eps", "evidence", "example", "expansion", "fitted", "free energy", "gamma",
-    "gap", "instance", "log", "marginal likelihood", "masked", "metric", "moderated",
+    "gap", "history", "instance", "log", "marginal likelihood", "masked", "metric", "moderated",
     "moments", "null", "observation", "options", "particle", "partition", "Phi", "potential",
     "regressors", "target", "task", "weights",
 }  # fmt: skip
