@@ -73,7 +73,7 @@ def sklearn_steps(data: Groups) -> SklearnMixture:
     start = data.share / data.share.sum(axis=0)
     covariance = np.stack([np.cov(data.X.T, aweights=w + 1e-300, ddof=0) for w in data.share.T])
     model = SklearnMixture(
-        len(data.centers),
+        n_components=len(data.centers),
         tol=0.0,
         reg_covar=0.0,
         max_iter=N_STEPS,
@@ -118,7 +118,7 @@ class FromShares(BayesianGaussianMixture):
 def sklearn_process(data: Groups) -> FromShares:
     k, d = data.centers.shape
     model = FromShares(
-        k,
+        n_components=k,
         weight_concentration_prior=1.0 / k,
         mean_precision_prior=1.0,
         degrees_of_freedom_prior=d,

@@ -340,11 +340,11 @@ class Alternatives(Distribution):
 
     @cached_property
     def batch_shape(self) -> tuple[int, ...]:
-        """One entry for each alternative."""
+        """As many entries as there are distributions."""
         return (int(self.rows.batch_shape[0]) + 1,)
 
     def log_prob(self, x: ArrayLike) -> Array:
-        """Return the log density of rows (..., 1, d) in each alternative, (..., K)."""
+        """Return the log density of rows (..., 1, d) in each entry, (..., K)."""
         value = as_float(x)
         own, other = self.rows.log_prob(value), self.background.log_prob(value)
         if not self.rows.event_shape:
@@ -353,19 +353,19 @@ class Alternatives(Distribution):
         return np.concatenate([own, other], axis=-1)
 
     def mean(self) -> Array:
-        """Return the mean of each alternative, shape (K, d)."""
+        """Return the mean of each entry, shape (K, d)."""
         return self._joined(self.rows.mean(), self.background.mean())
 
     def variance(self) -> Array:
-        """Return the variances of each alternative, shape (K, d)."""
+        """Return the variances of each entry, shape (K, d)."""
         return self._joined(self.rows.variance(), self.background.variance())
 
     def mode(self) -> Array:
-        """Return the mode of each alternative, shape (K, d)."""
+        """Return the mode of each entry, shape (K, d)."""
         return self._joined(self.rows.mode(), self.background.mode())
 
     def entropy(self) -> Array:
-        """Return the entropy of each alternative, shape (K,)."""
+        """Return the entropy of each entry, shape (K,)."""
         own = self.rows.entropy()
         total = own if self.rows.event_shape else own.sum(axis=-1)
         return np.append(total, self.background.entropy())

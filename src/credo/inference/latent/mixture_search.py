@@ -31,7 +31,7 @@ from credo.numerics.linear.clustering import kmeans, nearest
 __all__ = ["Climb", "MixtureHistory", "MixtureSearch", "started_share"]
 
 USUAL = ExpectationMaximization(1e-7, 2000)
-"""How climbs go if nobody says."""
+"""How climbs go by default."""
 
 MOST_SEEDED = 20_000
 """Rows from which k-means finds its centers; the others go to the nearest."""

@@ -67,7 +67,7 @@ ENGINES: Mapping[str, type | None] = MappingProxyType(
 
 
 class GaussianMixture(Mixture):
-    """Rows from several normals, of which nobody said which row is from which.
+    """Rows from several normals, where it is not known which row is from which.
 
     ``p(x) = sum over k of w_k N(x; m_k, S_k)``. Gaps (NaN) are integrated out, weights count
     copies of rows, and ``labels`` may say of some rows which component they are of.
