@@ -144,7 +144,13 @@ def kmeans(X: Array, k: int, rng: Generator, max_steps: int = 100) -> Clustering
     array([[ 1.], [11.]])
     """
     rows = ClusterRows(X, np.ones(len(X)))
-    return lloyd(rows, X[_by_square(rows, k, rng, 1)], max_steps)
+    chosen = [int(rng.integers(len(X)))]
+    gaps = rows.gaps(chosen[0])
+    while len(chosen) < k and gaps.max() > 0:
+        totals = gaps.cumsum()
+        chosen.append(int(np.searchsorted(totals, rng.random() * totals[-1], side="right")))
+        gaps = np.minimum(gaps, rows.gaps(chosen[-1]))
+    return lloyd(rows, X[chosen], max_steps)
 
 
 @dataclass(frozen=True, eq=False)
