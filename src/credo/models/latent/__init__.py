@@ -1,1 +1,1 @@
-"""Hidden structure of rows: principal components, hidden numbers behind columns, mixtures."""
+"""Hidden structure of rows: principal components, factors, clusters, mixtures."""
