@@ -52,6 +52,7 @@ from credo.inference.engine.error import NotSubmodular as NotSubmodular
 from credo.inference.engine.method import ApproximationWarning as ApproximationWarning
 from credo.inference.engine.prior import ImproperPosterior as ImproperPosterior
 from credo.inference.engine.weighted_draws import ZeroWeights as ZeroWeights
+from credo.inference.latent.latent_class import DegenerateComponent as DegenerateComponent
 from credo.inference.logistic.learning import SeparationWarning as SeparationWarning
 from credo.inference.margin.support_vectors import Inseparable as Inseparable
 from credo.inference.neural.training import DivergedNetwork as DivergedNetwork

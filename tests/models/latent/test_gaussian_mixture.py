@@ -22,8 +22,7 @@ from credo.inference import (
     run,
 )
 from credo.inference.latent.expectation_maximization import LatentState
-from credo.inference.latent.mixture_descent import FreeMixture, descended
-from credo.inference.latent.mixture_search import MixtureSearch
+from credo.inference.latent.mixture_search import FreeMixture, MixtureSearch, descended
 from credo.models.generative.class_conditional import GaussianClassConditional
 from credo.models.latent.gaussian_mixture import GaussianMixture
 from credo.numerics.optimize import check_gradient

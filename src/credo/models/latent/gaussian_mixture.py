@@ -27,8 +27,12 @@ from credo.inference.latent.latent_class import (
     IncompleteRows,
     LatentClassProblem,
 )
-from credo.inference.latent.mixture_descent import descended
-from credo.inference.latent.mixture_search import USUAL, MixtureHistory, MixtureSearch
+from credo.inference.latent.mixture_search import (
+    USUAL,
+    MixtureHistory,
+    MixtureSearch,
+    descended,
+)
 from credo.inference.latent.partition import (
     BlockedGibbs,
     CollapsedGibbs,

@@ -83,7 +83,7 @@ def normal_shares(
     >>> x = np.array([[0.0], [1.0], [5.0]])
     >>> found = normal_shares(x, None, np.zeros(2), np.array([[0.0], [5.0]]), np.ones((2, 1)))
     >>> found.weight.round(3), found.mean.ravel().round(3)
-    (array([2., 1.]), array([0.5, 5. ]))
+    (array([1.999, 1.001]), array([0.5  , 4.998]))
     """
     total = float(len(x)) if weight is None else float(weight.sum())
     origin = (x.sum(axis=0) if weight is None else weight @ x) / total
