@@ -87,7 +87,9 @@ from credo.inference.latent.kernel_density import Bumps as Bumps
 from credo.inference.latent.latent_class import IncompleteRows as IncompleteRows
 from credo.inference.latent.mixture_search import Climb as Climb
 from credo.inference.latent.mixture_search import MixtureHistory as MixtureHistory
+from credo.inference.latent.mixture_search import MixtureSearch as MixtureSearch
 from credo.inference.latent.partition import PartitionDraws as PartitionDraws
+from credo.inference.latent.partition import PartitionLaw as PartitionLaw
 from credo.inference.latent.partition import PartitionState as PartitionState
 from credo.inference.latent.partition import PartitionStep as PartitionStep
 from credo.inference.latent.student_t import WeightedMoments as WeightedMoments

@@ -88,9 +88,9 @@ class PartitionLaw:
         there are as many as clusters, or a fixed number.
     """
 
-    gamma: float
-    log_new: Array
-    log_number: Array | None = None
+    gamma: Annotated[float, Form(low=0.0)]
+    log_new: Annotated[Array, Form("m", -np.inf)]
+    log_number: Annotated[Array | None, Form("k", -np.inf)] = None
 
     @classmethod
     def process(cls, concentration: float, n_rows: int) -> PartitionLaw:
