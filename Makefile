@@ -3,6 +3,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 # uv installs in half the time; where it cannot be had, pip does.
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check --no-compile
+# Certificates of a machine behind a gateway are those that pip uses as well.
+export UV_SYSTEM_CERTS := 1
 UV := VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/uv pip install --quiet
 USER := .venv/.user
 READY := .venv/.ready
