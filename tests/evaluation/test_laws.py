@@ -104,6 +104,7 @@ def test_every_engine_of_the_room_obeys_the_laws(example):
 NUMBERS = {
     "BetaBernoulli": st.integers(0, 1),
     "DirichletCategorical": st.integers(0, 2),
+    "StickBreakingCategorical": st.integers(0, 2),
     "GammaPoisson": st.integers(0, 1000),
     "GammaExponential": st.floats(0, 100, allow_subnormal=False),
 }

@@ -89,3 +89,18 @@ def test_chunks_of_threads_add_up():
     parts = [normal_shares(part, None, offset, centers, lower) for part in np.split(x, 4)]
     assert_allclose(whole.log_total, sum(part.log_total for part in parts), rtol=1e-12)
     assert_allclose(whole.weight, sum(part.weight for part in parts), rtol=1e-10)
+
+
+@pytest.mark.parametrize("far", [1e6, -1.0])
+@pytest.mark.parametrize("n", [1, 6, 7, 701])
+def test_components_without_weight_take_no_rows(n, far, monkeypatch):
+    monkeypatch.setattr(module, "FAR", far)
+    x, weight, offset, centers, lower = problem()
+    x, weight = x[:n], weight[:n]
+    dead = np.array([True, False, False, True])
+    found = normal_shares(x, weight, np.where(dead, -np.inf, offset), centers, lower)
+    alone = normal_shares(x, weight, offset[~dead], centers[~dead], lower[~dead])
+    assert_allclose(found.weight[dead], 0.0, atol=0.0)
+    assert_allclose(found.weight[~dead], alone.weight, rtol=1e-12)
+    assert_allclose(found.log_total, alone.log_total, rtol=1e-12)
+    assert_allclose(found.mean[dead], centers[dead])

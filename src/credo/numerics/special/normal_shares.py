@@ -36,6 +36,9 @@ WORTH_A_LOOP = 1 << 17
 FAR = 1e6
 """Squared distance of a component from the origin, in its own units, that features resolve."""
 
+NO_WEIGHT = -1e100
+"""Log weight of a component without weight, where infinity would turn a product to NaN."""
+
 
 @dataclass(frozen=True, eq=False)
 class NormalShares:
@@ -167,7 +170,7 @@ class _Features(_Form):
 
     def __init__(self, origin: Array, offset: Array, centers: Array, root: Array) -> None:
         d = centers.shape[1]
-        self.origin, self.is_full = origin, root.ndim == 3
+        self.origin, self.centers, self.is_full = origin, centers, root.ndim == 3
         near = centers - origin
         if self.is_full:
             self.left, self.right = np.triu_indices(d)
@@ -183,7 +186,8 @@ class _Features(_Form):
         self.unit = np.sqrt(1.0 / np.maximum(-2.0 * square[:, self.left == self.right], 1e-300))
         self.unit = self.unit.max(axis=0)
         scale = np.concatenate([[1.0], self.unit, self.unit[self.left] * self.unit[self.right]])
-        constant = offset - 0.5 * (linear * near).sum(axis=1)
+        # Products are padded with zeros, and zero times infinity is no number.
+        constant = np.maximum(offset, NO_WEIGHT) - 0.5 * (linear * near).sum(axis=1)
         self.terms = -2.0 * np.column_stack([constant, linear, square]) * scale
         self.n_features = 1 + d + len(self.left)
         self.step = max(256, BLOCK_ENTRIES // self.n_features)
@@ -214,7 +218,7 @@ class _Features(_Form):
         near = sums[:, 1 : d + 1] / np.where(weight > 0, weight, 1.0)[:, None]
         product = weight[:, None] * near[:, self.left] * near[:, self.right]
         square = (sums[:, d + 1 :] - product) * self.unit[self.left] * self.unit[self.right]
-        mean = self.origin + near * self.unit
+        mean = np.where(weight[:, None] > 0, self.origin + near * self.unit, self.centers)
         if not self.is_full:
             return weight, mean, np.maximum(square, 0.0)
         scatter = np.empty((len(weight), d, d))
