@@ -2,7 +2,7 @@
 
 A run is kept in ``build/mutants.json`` after every row and goes on where it was stopped; rows
 whose symbol or test changed are run again. ``--store`` writes what was found to
-``mutants/results.json``.
+``mutants/results.json``, where rows that were not run stay as they are.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from benchmarks.store import commit
 import credo
 from mutants.trial import ROOT, has_passed, trial_of
 
-__all__ = ["RESULTS", "done_rows", "main"]
+__all__ = ["RESULTS", "done_rows", "kept_rows", "main", "store"]
 
 TABLE = ROOT / "docs" / "capabilities.toml"
 STATE = ROOT / "build" / "mutants.json"
@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     unknown = sorted(set(chosen.ids) - set(rows))
     if unknown:
         parser.error(f"ids must be rows that are done; found {unknown}. See {TABLE.name}.")
-    kept = {} if chosen.anew else _kept(rows)
+    kept = {} if chosen.anew else kept_rows(rows, STATE)
     wanted = chosen.ids or [key for key in rows if key not in kept]
     _load_everything() if wanted else None
     for key in wanted:
@@ -59,15 +59,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     survivors = [key for key, trial in kept.items() if not has_passed(trial)]
     print(f"{len(kept) - len(survivors)} of {len(kept)} rows hold; not: {survivors}")
     if chosen.store:
-        _store(rows, kept)
+        store(rows, kept, RESULTS)
+        print(f"stored in {RESULTS.relative_to(ROOT)}")
     return int(bool(survivors))
 
 
-def _kept(rows: Rows) -> Rows:
+def kept_rows(rows: Rows, path: Path) -> Rows:
     """Return what an earlier run found of rows that are as they were."""
-    if not STATE.exists():
+    if not path.exists():
         return {}
-    old = json.loads(STATE.read_text(encoding="utf-8"))["rows"]
+    old = json.loads(path.read_text(encoding="utf-8"))["rows"]
     return {key: old[key] for key, row in rows.items() if _is_same(row, old.get(key, {}))}
 
 
@@ -90,11 +91,12 @@ def _tell(key: str, trial: dict[str, Any]) -> None:
     print(f"{key}: {found or 'the test fails by itself'} ({trial['seconds']} s)", flush=True)
 
 
-def _store(rows: Rows, kept: Rows) -> None:
-    found = {key: kept[key] for key in rows if key in kept}
+def store(rows: Rows, found: Rows, path: Path) -> None:
+    """Write what was found of some rows; others stay, unless their symbol or test changed."""
+    known = kept_rows(rows, path) | found
     when = datetime.now(UTC).strftime("%Y-%m-%d")
-    _write(RESULTS, {"commit": commit(), "date": when, "seed": 0, "rows": found})
-    print(f"stored in {RESULTS.relative_to(ROOT)}")
+    in_order = {key: known[key] for key in rows if key in known}
+    _write(path, {"commit": commit(), "date": when, "seed": 0, "rows": in_order})
 
 
 def _write(path: Path, what: dict[str, Any]) -> None:

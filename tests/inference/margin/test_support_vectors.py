@@ -196,7 +196,7 @@ def test_a_cache_of_few_rows_changes_nothing(kernel):
 @pytest.mark.parametrize("is_number", [False, True])
 @pytest.mark.parametrize("kernel", [SquaredExponential(1.0), Matern52(1.0) + White(0.1)])
 def test_multipliers_left_out_for_a_while_end_where_they_belong(is_number, kernel, monkeypatch):
-    monkeypatch.setattr(module, "first_steps", lambda *arguments: 0)
+    monkeypatch.setattr(module, "first_steps", lambda *arguments: (0, 0.0))
     cost = np.random.default_rng(2).uniform(0.5, 2.0, size=500)
     problem = SupportProblem.of_classes(kernel, *classes(500), cost)
     if is_number:
@@ -224,14 +224,14 @@ def test_multipliers_left_out_for_a_while_end_where_they_belong(is_number, kerne
 
 
 def narrow_start(problem, few):
-    """Multipliers and gradient in float32 after the first steps, and the steps taken."""
+    """Multipliers and gradient in float32 after the first steps, steps taken, and the error."""
     n = len(problem.x)
     dual, gradient = np.zeros(n), problem.outcome.astype(np.float32)
-    n_steps = first_steps(
+    n_steps, error = first_steps(
         kernel_values(problem.kernel, problem.x), dual,
         (problem.low, problem.high, problem.epsilon), gradient, 1e-6, (1e-3, few),
     )  # fmt: skip
-    return dual, gradient, n_steps
+    return dual, gradient, n_steps, error
 
 
 @pytest.mark.parametrize("is_number", [False, True])
@@ -242,12 +242,13 @@ def test_first_steps_gain_most_of_the_objective_and_know_the_gradient(n, is_numb
     problem = SupportProblem.of_classes(kernel, *classes(n), cost)
     if is_number:
         problem = SupportProblem.of_numbers(kernel, *numbers(n), cost, 0.1)
-    dual, gradient, n_steps = narrow_start(problem, n // 3)
+    dual, gradient, n_steps, error = narrow_start(problem, n // 3)
     assert n_steps > 0
     assert abs(dual.sum()) < 1e-9
     assert np.all((problem.low <= dual) & (dual <= problem.high))
     exact = problem.outcome - kernel(problem.x) @ dual
     assert_allclose(gradient, exact, atol=1e-4 * (1.0 + np.abs(exact).max()))
+    assert np.abs(gradient - exact).max() <= error + 1e-7 * np.abs(problem.outcome).max()
     value = problem.outcome @ dual - problem.epsilon * np.abs(dual).sum()
     best = support_vectors(problem).dual_objective
     least = 0.4 if is_number else 0.9
@@ -256,7 +257,7 @@ def test_first_steps_gain_most_of_the_objective_and_know_the_gradient(n, is_numb
 
 def test_first_steps_leave_few_multipliers_to_move():
     problem = SupportProblem.of_classes(SquaredExponential(1.0), *classes(2600), np.ones(2600))
-    dual, gradient, _ = narrow_start(problem, 400)
+    dual, gradient, *_ = narrow_start(problem, 400)
     rise, fall = gradient[dual < problem.high].max(), gradient[dual > problem.low].min()
     is_left = (gradient > fall) & (dual < problem.high)
     is_left |= (gradient < rise) & (dual > problem.low)
@@ -303,6 +304,34 @@ def test_float32_scores_stand_only_where_no_certificate_depends_on_them(
     assert np.abs(found.score - exact).max() <= bound
     n_rough = np.count_nonzero(np.abs(found.score - exact) > 1e-8)
     assert n_rough == 0 if distance else n_rough > 100
+
+
+@pytest.mark.parametrize("is_number", [False, True])
+@pytest.mark.parametrize("n_at_once", [200, 700])
+def test_scores_kept_from_the_steps_are_as_far_off_as_was_said(
+    n_at_once, is_number, monkeypatch
+):
+    monkeypatch.setattr(module, "ALL_AT_ONCE", n_at_once)
+    problem = SupportProblem.of_classes(SquaredExponential(1.0), *classes(1500), np.ones(1500))
+    if is_number:
+        y = numbers(1500)[1]
+        problem = SupportProblem.of_numbers(
+            problem.kernel, problem.x, y, np.full(1500, 3.0), 0.2
+        )
+    off, bounds, plain = [], [], module._telling_score
+
+    def noted(problem, dual, values, near, error):
+        exact, is_free = problem.kernel(problem.x) @ dual, dual == 0.0
+        off.append(np.abs(near - exact)[is_free])
+        bounds.append(error[is_free])
+        return plain(problem, dual, values, near, error)
+
+    monkeypatch.setattr(module, "_telling_score", noted)
+    found = support_vectors(problem)
+    assert found.residual <= 1e-3
+    is_known = np.isfinite(bounds[0])
+    assert np.count_nonzero(is_known) > 100
+    assert np.all(off[0][is_known] <= bounds[0][is_known])
 
 
 @pytest.mark.parametrize("spread", [0.1, 1.0, 10.0, 300.0])

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from credo.inference.margin.kernel_values import BLOCK
 from credo.numerics._loops_compilation import compiled, compiled_part
 from credo.numerics.array import Array
-from credo.numerics.special._loops_exponential import LANES, fast_exp
+from credo.numerics.special._loops_exponential import LANES, all_lanes, fast_exp
 
 __all__ = [
     "BOTH_SETTLED",
@@ -27,8 +27,8 @@ __all__ = [
     "exponential_moves",
     "exponential_rows",
     "exponential_sums",
+    "few_steps",
     "set_offsets",
-    "set_offsets_of",
     "violators",
     "visit_rows",
     "wanted_rows",
@@ -129,6 +129,7 @@ def exponential_rows(
 
     ``places`` says to which rows, ``first`` from which column on. ``out`` is another array.
     """
+    all_lanes()
     scale = np.float32(factor)
     for k in range(len(places)):
         own, found = exponent[k], out[places[k], first : first + exponent.shape[1]]
@@ -141,6 +142,7 @@ def exponential_moves(
     exponent: NDArray[np.float32], weight: NDArray[np.float32], found: NDArray[np.float32]
 ) -> None:
     """Set ``found`` to sums of ``exp(min(e, 0))`` over rows of exponents e, with weights."""
+    all_lanes()
     found[:] = ZERO
     for k in range(len(weight)):
         own, scale = exponent[k], weight[k]
@@ -151,6 +153,7 @@ def exponential_moves(
 @compiled(fastmath=LANES)
 def exponential_sums(exponent: Array) -> None:
     """Replace exponents e, flat, by ``exp(min(e, 0))``."""
+    all_lanes()
     for t in range(exponent.size):
         exponent[t] = fast_exp(_smaller(exponent[t], 0.0))
 
@@ -189,6 +192,7 @@ def _partner(
     diagonal: Reals,
     present: Reals,
     scalar: Reals,
+    gains: Reals,
 ) -> int:
     """Return the entry to go down by which one step gains most.
 
@@ -205,13 +209,14 @@ def _partner(
             top_here, chosen_here = here, b
     is_here = top_here >= scalar[5] * top
     b = chosen_here if is_here else chosen
-    entry, most = 0, none
+    # One division after the other takes longer than all of them in lanes.
     for t in range(BLOCK):
         fall = _larger(best - (gradient[b, t] + down[b, t]), none)
         row = rows[place, b, t]
-        found = fall * fall / _larger(own + diagonal[b, t] - (row + row), least)
-        if is_here:
-            found *= present[b, t]
+        gains[t] = fall * fall / _larger(own + diagonal[b, t] - (row + row), least)
+    entry, most = 0, none
+    for t in range(BLOCK):
+        found = gains[t] * present[b, t] if is_here else gains[t]
         if found > most:
             most, entry = found, t
     return b * BLOCK + entry
@@ -301,15 +306,6 @@ def set_offsets(
         _offset(t, dual, low, high, kink, up, down)
 
 
-@compiled()
-def set_offsets_of(
-    places: Places, dual: Array, low: Array, high: Array, kink: float, up: Reals, down: Reals
-) -> None:
-    """Note what some entries pay to rise and to fall."""
-    for t in places:
-        _offset(t, dual, low, high, kink, up, down)
-
-
 @compiled(fastmath=LANES)
 def climb(
     rows: Reals,
@@ -352,8 +348,9 @@ def climb(
     status, row, n_steps
         Why it ended, which row is missing (or makes a pair that is not convex), steps taken.
     """
+    all_lanes()
     # As the gradient has them: rise, own diagonal, least curvature, step, never, good part.
-    scalar = np.zeros(6, gradient.dtype)
+    scalar, gains = np.zeros(6, gradient.dtype), np.empty(BLOCK, gradient.dtype)
     scalar[2], scalar[4], scalar[5] = least, NEVER, GOOD_PART
     i, violation = _moved(rows, 0, 0, gradient, up, down, present, scalar)
     clock = np.max(tick)
@@ -366,7 +363,7 @@ def climb(
         clock += 1
         tick[one] = clock
         scalar[1] = diagonal[i // BLOCK, i % BLOCK]
-        j = _partner(rows, one, gradient, down, diagonal, present, scalar)
+        j = _partner(rows, one, gradient, down, diagonal, present, scalar, gains)
         two = slot[j]
         if two < 0:
             return NEEDS_ROW, j, n_steps
@@ -390,6 +387,106 @@ def climb(
         scalar[3] = step
         i, violation = _moved(rows, one, two, gradient, up, down, present, scalar)
     return OUT_OF_STEPS, i, max_steps
+
+
+@compiled(fastmath=LANES)
+def few_steps(
+    some: Places,
+    left: NDArray[np.float32],
+    variance: float,
+    dual: Array,
+    low: Array,
+    high: Array,
+    kink: float,
+    gradient: Reals,
+    up: Reals,
+    down: Reals,
+    least: float,
+    tolerance: float,
+    max_steps: int,
+    places: Places,
+    change: Array,
+) -> tuple[int, int]:
+    """Move pairs among a few entries, with the Gaussian kernel between these alone.
+
+    Parameters
+    ----------
+    some, left
+        The entries, and all rows x widened by ``-|x|^2 / 2`` and one.
+    variance, least
+        The kernel at distance zero, and the curvature below which a pair counts as flat.
+    dual, up, down
+        Multipliers and offsets of all entries, changed in place; the gradient is not.
+    places, change
+        Which multipliers moved, and by how much: set here.
+
+    Returns
+    -------
+    n_moved, n_steps
+        How many multipliers moved, and the pairs that were.
+    """
+    all_lanes()
+    m, n_blocks = len(some), (len(some) + BLOCK - 1) // BLOCK
+    flat = np.empty((min(m, 2 * max_steps + 1), n_blocks * BLOCK), np.float32)
+    rows = flat.reshape(len(flat), n_blocks, BLOCK)
+    slot, tick = np.full(m, -1, np.int32), np.zeros(m, np.int64)
+    columns = _columns_of(some, left, n_blocks * BLOCK)
+    own, before = dual[some], dual[some]
+    least_own, most_own = low[some], high[some]
+    sums = np.empty((5, n_blocks, BLOCK), np.float32)
+    sums[0], sums[1], sums[2], sums[3], sums[4] = ZERO, -NEVER, NEVER, variance, ONE
+    for t in range(m):
+        sums[0, t // BLOCK, t % BLOCK] = gradient[some[t] // BLOCK, some[t] % BLOCK]
+    set_offsets(own, least_own, most_own, kink, sums[1], sums[2])
+    # No step was taken yet, but the row of a step of no length is read.
+    rows[0] = ZERO
+    n_rows, n_steps = 0, 0
+    while n_steps < max_steps:
+        ended, row, more = climb(
+            rows, slot, sums[4], tick, own, least_own, most_own, kink, sums[0], sums[1],
+            sums[2], sums[3], least, tolerance, max_steps - n_steps,
+        )  # fmt: skip
+        n_steps += more
+        if ended != NEEDS_ROW:
+            break
+        _write_row(left[some[row]], columns, variance, flat[n_rows])
+        flat[n_rows, row] = variance
+        slot[row] = n_rows
+        n_rows += 1
+    n_moved = 0
+    for t in range(m):
+        if own[t] != before[t]:
+            places[n_moved], change[n_moved] = some[t], own[t] - before[t]
+            dual[some[t]] = own[t]
+            _offset(some[t], dual, low, high, kink, up, down)
+            n_moved += 1
+    return n_moved, n_steps
+
+
+@compiled_part()
+def _columns_of(some: Places, left: NDArray[np.float32], width: int) -> Reals:
+    """Return some widened rows as columns, in the order that they are multiplied in."""
+    d = left.shape[1] - 2
+    columns = np.zeros((d + 2, width), np.float32)
+    for t in range(len(some)):
+        row = left[some[t]]
+        for c in range(d):
+            columns[c, t] = row[c]
+        columns[d, t], columns[d + 1, t] = ONE, row[d]
+    return columns
+
+
+@compiled_part(fastmath=LANES)
+def _write_row(own: Reals, columns: Reals, variance: float, row: Reals) -> None:
+    """Write the Gaussian kernel of one widened row with some columns."""
+    scale = np.float32(variance)
+    row[:] = ZERO
+    for c in range(len(own)):
+        factor, column = own[c], columns[c]
+        for t in range(len(row)):
+            row[t] += factor * column[t]
+    for t in range(len(row)):
+        row[t] = scale * _narrow_exp(row[t])
 
 
 @compiled(fastmath=LANES)
@@ -436,6 +533,7 @@ def violators(
     are in ascending order, each once. The violation is the largest rise less the least fall;
     the last number is how many entries have a part in any violation.
     """
+    all_lanes()
     top, bottom = _block_ends(0, gradient, up, down)
     for b in range(1, gradient.shape[0]):
         rise, fall = _block_ends(b, gradient, up, down)

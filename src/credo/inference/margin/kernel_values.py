@@ -155,6 +155,11 @@ class GaussianValues:
         """The rows that they are multiplied with, as columns."""
         return np.ascontiguousarray(self._left.T[self._turned])
 
+    @property
+    def narrow_rows(self) -> NDArray[np.float32]:
+        """The rows widened by minus half their squared length, and one, in float32."""
+        return self._narrow[0]
+
     @cached_property
     def _narrow(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         if self.given_narrow is not None:
@@ -198,15 +203,6 @@ class GaussianValues:
         n_columns = int(QUICK_PRODUCT / (n_rows * (self.known.shape[1] + 2)))
         return min(max(n_columns, 2 * BLOCK), MOST_COLUMNS) // BLOCK * BLOCK
 
-    def among(self, places: Places, out: NDArray[np.float32]) -> None:
-        """Write the matrix between a few rows in float32; what is beyond them stays finite."""
-        m = len(places)
-        exponent = _shaped(_close_memory(out.size), *out.shape)
-        exponent[:, m:] = 0.0
-        left = self._narrow[0][places]
-        np.matmul(left, left[:, self._turned].T, out=exponent[:, :m])
-        loops().exponential_rows(exponent, out, np.arange(m), 0, self.variance)
-
     @cached_property
     def _turned(self) -> Places:
         """Columns of widened rows in the order of those that they are multiplied with."""
@@ -239,13 +235,15 @@ class GaussianValues:
             close, part = _close_memory(step * width), np.empty(width, dtype=np.float32)
             for begin in range(start * width, min(stop * width, right.shape[1]), width):
                 columns = right[:, begin : begin + width]
-                total, sums = found[begin : begin + width], part[: columns.shape[1]]
+                total = found[begin : begin + width]
+                sums = part[: columns.shape[1]] if len(left) > step else total
                 for first in range(0, len(left), step):
                     some = left[first : first + step]
                     exponent = _shaped(close, len(some), columns.shape[1])
                     np.matmul(some, columns, out=exponent)
                     loop(exponent, narrow[first : first + step], sums)
-                    total += sums
+                    if sums is not total:
+                        total += sums
 
         in_parts(work, -(-right.shape[1] // width), right.shape[1] * len(left) // NUMBERS)
         return found[: len(others)]

@@ -39,6 +39,7 @@ from credo.inference.margin.interior_point import (
 )
 from credo.inference.margin.kernel_values import (
     BLOCK,
+    UNIT,
     GaussianValues,
     KernelValues,
     LinearValues,
@@ -91,6 +92,9 @@ MODERATE = 1e12
 
 ROUGH_EXPONENT = 0.01
 """Rounding error of the exponent of a kernel from which float32 is not tried."""
+
+GROWN = 3.0
+"""Rounding errors of sums, in those of one sum anew, up to which there is no need for one."""
 
 NARROW_ROUNDS = 3
 """Times that steps in float32 may start from an exact gradient before float64 takes over."""
@@ -333,8 +337,8 @@ def first_steps(
     gradient: NDArray[np.float32],
     flat: float,
     goal: tuple[float, int],
-) -> int:
-    """Move multipliers until few of them are left to move; return the steps taken.
+) -> tuple[int, float]:
+    """Move multipliers until few of them are left to move.
 
     It ends at the latest when as many were moved as there are rows, some of them twice.
 
@@ -348,73 +352,60 @@ def first_steps(
         Curvature below which a pair counts as flat.
     goal
         Violation that is good enough, and the number of multipliers that are few.
+
+    Returns
+    -------
+    n_steps, error
+        Pairs that were moved, and how far off rounding can have left the gradient.
     """
     low, high, kink = limits
-    loop, n = loops(), len(dual)
+    loop, n, left = loops(), len(dual), values.narrow_rows
     sums = np.zeros((3, padded_size(n)), dtype=np.float32)
     sums[0, :n], sums[1], sums[2] = gradient, -1e30, 1e30
     own, up, down = sums.reshape(3, -1, BLOCK)
     loop.set_offsets(dual, low, high, kink, up, down)
     span = -(-own.shape[0] // STRETCHES)
-    chosen, everywhere = np.empty(2 * STRETCHES, dtype=np.intp), np.arange(n)
-    pairs, n_steps, n_moved = _Pairs(values, flat), 0, 0
-    while n_moved < n:
-        n_chosen, gap, n_active = loop.violators(own, up, down, span, chosen)
+    some = np.empty(2 * STRETCHES, dtype=np.intp)
+    places, change, everywhere = np.empty_like(some), np.empty(len(some)), np.arange(n)
+    n_steps, n_all, error = 0, 0, 0.0
+    while n_all < n:
+        n_chosen, gap, n_active = loop.violators(own, up, down, span, some)
         if gap <= goal[0] or n_active <= goal[1]:
             break
-        some = chosen[:n_chosen]
-        before = dual[some]
-        after, more = pairs.moved(some, before, low[some], high[some], kink, sums[0, some], gap)
-        is_moved = after != before
-        places = some[is_moved]
-        if not len(places):
-            break
-        change = (after - before)[is_moved]
-        sums[0, :n] -= values.moves(everywhere, places, change, np.float32)
-        dual[places] = after[is_moved]
-        loop.set_offsets_of(places, dual, low, high, kink, up, down)
-        n_steps, n_moved = n_steps + more, n_moved + len(places)
-    gradient[:] = sums[0, :n]
-    return n_steps
-
-
-class _Pairs:
-    """Steps among a few rows, with memory that is used for one choice of them after another."""
-
-    def __init__(self, values: GaussianValues, flat: float) -> None:
-        width = padded_size(2 * STRETCHES)
-        self._values, self._flat = values, flat
-        self._rows = np.empty((width, width), dtype=np.float32)
-        self._sums = np.empty((5, width), dtype=np.float32)
-        self._slot, self._tick = np.arange(width, dtype=np.int32), np.zeros(width, np.int64)
-
-    def moved(
-        self,
-        some: NDArray[np.intp],
-        dual: Array,
-        low: Array,
-        high: Array,
-        kink: float,
-        gradient: NDArray[np.float32],
-        gap: float,
-    ) -> tuple[Array, int]:
-        """Return the multipliers of some rows after a few steps, and how many these were."""
-        loop, m = loops(), len(some)
-        width = padded_size(m)
-        rows = self._rows.reshape(-1)[: m * width].reshape(m, width)
-        sums = self._sums.reshape(-1)[: 5 * width].reshape(5, -1, BLOCK)
-        own, up, down, diagonal, present = sums
-        self._values.among(some, rows)
-        sums[0], up[:], down[:] = 0.0, -1e30, 1e30
-        own.reshape(-1)[:m] = gradient
-        diagonal[:], present[:] = self._values.variance, 1.0
-        after = dual.copy()
-        loop.set_offsets(after, low, high, kink, up, down)
-        _, _, n_steps = loop.climb(
-            rows.reshape(m, -1, BLOCK), self._slot, present, self._tick, after, low, high, kink,
-            own, up, down, diagonal, self._flat, SHARE_OF_GAP * gap, FEW_STEPS,
+        n_moved, more = loop.few_steps(
+            some[:n_chosen], left, values.variance, dual, low, high, kink, own, up, down, flat,
+            SHARE_OF_GAP * gap, FEW_STEPS, places, change,
         )  # fmt: skip
-        return after, n_steps
+        if not n_moved:
+            break
+        moved = change[:n_moved]
+        sums[0, :n] -= values.moves(everywhere, places[:n_moved], moved, np.float32)
+        error += values.moves_error(moved) + _narrow_rounding(sums[0])
+        n_steps, n_all = n_steps + more, n_all + n_moved
+    gradient[:] = sums[0, :n]
+    return n_steps, error
+
+
+def _narrow_rounding(numbers: NDArray[Any]) -> float:
+    """Return the most by which rounding to float32 changes one of some numbers."""
+    return float(UNIT * max(numbers.max(), -numbers.min()))
+
+
+@dataclass(frozen=True, eq=False)
+class _Standing:
+    """Where a climb stands; its arrays are changed in place.
+
+    Attributes
+    ----------
+    dual, gradient
+        Multipliers, and ``y - K b`` of all rows less one number, in one precision.
+    error
+        How far off the gradient of each row may be, where that is known; of use in float32.
+    """
+
+    dual: Array
+    gradient: NDArray[Any]
+    error: Array
 
 
 class _Climb:
@@ -626,44 +617,42 @@ class _Climb:
         # Only differences count, and small numbers have more digits.
         middle = float(exact.mean())
         gradient = (exact - middle).astype(np.float32 if is_narrow else np.float64)
-        status, n_steps = self._climbed(problem, dual, gradient, start.n_steps, most)
+        # Scores of other multipliers may be rough themselves, by how much is not known.
+        rounding = np.inf if start.dual.any() else _narrow_rounding(gradient)
+        here = _Standing(dual, gradient, np.full(len(dual), rounding))
+        status, n_steps = self._climbed(problem, here, start.n_steps, most)
         values = self._values
         is_large = len(dual) > ALL_AT_ONCE
         if is_narrow and is_large and isinstance(values, GaussianValues):
-            score = _telling_score(problem, dual, values)
+            near = problem.outcome - middle - gradient
+            score = _telling_score(problem, dual, values, near, here.error)
             found = _certified(problem, dual, score, n_steps, start.method, status)
             if found.residual <= self._settings.tolerance:
                 return found
         return _certified(problem, dual, values.own_sums(dual), n_steps, start.method, status)
 
     def _climbed(
-        self,
-        problem: SupportProblem,
-        dual: Array,
-        gradient: NDArray[Any],
-        n_steps: int,
-        most: int,
+        self, problem: SupportProblem, here: _Standing, n_steps: int, most: int
     ) -> tuple[Status, int]:
         """Move multipliers until float32, or float64, sees no more to gain.
 
         Multipliers at a limit that gain nothing by leaving it are left out, round by round.
         Returns why it ended, and the steps, those before included.
         """
-        n = len(dual)
+        dual, gradient, n = here.dual, here.gradient, len(here.dual)
         is_narrow = gradient.dtype == np.float32
         tolerance = self._settings.tolerance * (CAUTION if is_narrow else 1.0)
         active = np.arange(n)
         if n <= ALL_AT_ONCE or isinstance(self._values, LinearValues):
             every = self._rows(n, gradient.dtype)
-            status, more = self._round(
-                problem, every, active, dual, gradient, tolerance, most - n_steps
-            )
+            status, more = self._round(problem, every, active, here, tolerance, most - n_steps)
             return status, n_steps + more
         if is_narrow and isinstance(self._values, GaussianValues):
-            n_steps += first_steps(
+            n_first, rounding = first_steps(
                 self._values, dual, (problem.low, problem.high, problem.epsilon), gradient,
                 FLAT[gradient.dtype] * self._level, (tolerance, ALL_AT_ONCE),
             )  # fmt: skip
+            n_steps, here.error[:] = n_steps + n_first, here.error + rounding
         held: RowCache | None = None
         while True:
             rise, fall = _ends(problem, dual, gradient)
@@ -676,9 +665,7 @@ class _Climb:
                 held = self._new_rows(self._values.part(active), gradient.dtype)
             is_whole = len(active) <= ALL_AT_ONCE
             goal = tolerance if is_whole else max(tolerance, SHARE_OF_GAP * gap)
-            status, more = self._round(
-                problem, held, active, dual, gradient, goal, most - n_steps
-            )
+            status, more = self._round(problem, held, active, here, goal, most - n_steps)
             n_steps += more
             if status is Status.MAX_STEPS or not more:
                 return status, n_steps
@@ -688,12 +675,12 @@ class _Climb:
         problem: SupportProblem,
         held: RowCache,
         active: Places,
-        dual: Array,
-        gradient: NDArray[Any],
+        here: _Standing,
         goal: float,
         most: int,
     ) -> tuple[Status, int]:
         """Move some multipliers, and bring the gradient of all up to date."""
+        dual, gradient, error = here.dual, here.gradient, here.error
         own = dual[active]
         part = replace(
             problem, x=problem.x[:0], outcome=problem.outcome[:0], low=problem.low[active],
@@ -704,16 +691,19 @@ class _Climb:
         sums[1], sums[2] = -1e30, 1e30
         sums[3, : len(own)] = held.diagonal
         ended = self._steps(part, held, own, sums.reshape(4, -1, BLOCK), goal, most)
-        change = own - dual[active]
+        change, values = own - dual[active], self._values
         is_moved = change != 0.0
-        others = np.ones(len(dual), dtype=np.bool_)
-        others[active] = False
-        if others.any() and is_moved.any():
-            rest = np.flatnonzero(others)
-            gradient[rest] -= self._values.moves(
-                rest, active[is_moved], change[is_moved], gradient.dtype
-            )
-        gradient[active] = sums[0, : len(own)]
+        # Few and quick sums leave the gradient of unused rows with a small error that is known.
+        is_known = isinstance(values, GaussianValues) and len(active) < len(dual)
+        stays = own != 0.0 if is_known else np.ones(len(own), dtype=np.bool_)
+        rest = np.ones(len(dual), dtype=np.bool_)
+        rest[active[stays]] = False
+        if rest.any() and is_moved.any():
+            moved, others = change[is_moved], np.flatnonzero(rest)
+            gradient[others] -= values.moves(others, active[is_moved], moved, gradient.dtype)
+            if isinstance(values, GaussianValues):
+                error[others] += values.moves_error(moved) + _narrow_rounding(gradient)
+        gradient[active[stays]], error[active[stays]] = sums[0, : len(own)][stays], np.inf
         dual[active] = own
         return ended
 
@@ -862,18 +852,26 @@ def _certified(
     )
 
 
-def _telling_score(problem: SupportProblem, dual: Array, values: GaussianValues) -> Array:
+def _telling_score(
+    problem: SupportProblem, dual: Array, values: GaussianValues, near: Array, error: Array
+) -> Array:
     """Return sums in float64 for all rows on which a certificate depends.
 
-    A row without a multiplier whose sum in float32 differs from what would matter by more than
-    any rounding can do has that sum: objectives, intercept and residual are the same.
+    A row without a multiplier whose sum is known so well that whatever it is, objectives,
+    intercept and residual are the same, keeps what is known.
+
+    Parameters
+    ----------
+    near, error
+        Sums that are known, and how far off each is at most.
     """
     used, is_exact = np.flatnonzero(dual), dual != 0.0
-    weight, kink, score = dual[used], problem.epsilon, np.empty(len(dual))
+    weight, kink, score = dual[used], problem.epsilon, near.copy()
     score[used] = values.mirrored_sums(used, weight)
-    rest = np.flatnonzero(~is_exact)
-    score[rest] = values.moves(rest, used, weight, np.float32)
-    error = values.moves_error(weight)
+    error_anew = values.moves_error(weight)
+    vague = np.flatnonzero((error > GROWN * error_anew) & ~is_exact)
+    score[vague] = values.moves(vague, used, weight, np.float32)
+    error = np.where(error > GROWN * error_anew, error_anew, error)
     while True:
         rise, fall, intercept = balance(
             dual[is_exact], problem.low[is_exact], problem.high[is_exact],

@@ -136,7 +136,10 @@ class DistinctRows:
         x_in_order, y_in_order = x[order], outcome[order]
         is_new = np.ones(len(order), dtype=np.bool_)
         is_new[1:] = np.diff(y_in_order) != 0
-        is_new[1:] |= (x_in_order[1:] != x_in_order[:-1]).any(axis=1)
+        if x.shape[1]:
+            is_new[1:] |= x_in_order[1:, 0] != x_in_order[:-1, 0]
+        alike = np.flatnonzero(~is_new)
+        is_new[alike] = (x_in_order[alike] != x_in_order[alike - 1]).any(axis=1)
         starts = np.flatnonzero(is_new)
         place = np.zeros(len(x), dtype=np.intp)
         place[order] = np.cumsum(is_new) - 1
@@ -144,7 +147,8 @@ class DistinctRows:
         share = np.where(weight > 0, weight / total[place], 0.0)
         y = y_in_order[starts]
         factor = np.ones(len(y)) if by_class is None else by_class[y.astype(np.intp)]
-        return cls(np.ascontiguousarray(x_in_order[starts]), y, total, factor, place, share)
+        distinct = x_in_order if len(starts) == len(order) else x_in_order[starts]
+        return cls(np.ascontiguousarray(distinct), y, total, factor, place, share)
 
     def held_out_parts(self, codes: Array | None = None) -> HeldOutParts:
         """Return which part of the rows is held out when, each class spread evenly.
