@@ -624,7 +624,7 @@ class _Climb:
         values = self._values
         is_large = len(dual) > ALL_AT_ONCE
         if is_narrow and is_large and isinstance(values, GaussianValues):
-            near = problem.outcome - middle - gradient
+            near = problem.outcome - middle - gradient.astype(np.float64)
             score = _telling_score(problem, dual, values, near, here.error)
             found = _certified(problem, dual, score, n_steps, start.method, status)
             if found.residual <= self._settings.tolerance:
