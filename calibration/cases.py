@@ -27,10 +27,15 @@ from credo.families import (
 from credo.features import PolynomialBasis
 from credo.graphs import ConditionalLinearGaussian, ConditionalTable, LinearGaussian, Variable
 from credo.inference import (
+    BlockedGibbs,
     BlockProblem,
     CompiledDensity,
     ConditionalProblem,
     Gibbs,
+    HiddenChainBelief,
+    HiddenMarkovProblem,
+    IncompleteRows,
+    Inference,
     LikelihoodWeighting,
     LogDensity,
     NoUTurnSampling,
@@ -45,6 +50,7 @@ from credo.inference.neural.problem import (
     NetworkSettings,
 )
 from credo.inference.neural.sampling import NetworkDensity
+from credo.inference.sequence.transition import TransitionBelief
 from credo.numerics.array import Array
 from credo.numerics.layers.layered_network import LayeredNetwork
 from credo.numerics.special.bijection import positive, real
@@ -269,6 +275,46 @@ def log_likelihood_of_groups(
     scale = np.sqrt(values["variance"] + 1.0)[:, None]
     law = Normal(values["mean"][:, None], scale)
     return {"log likelihood": law.log_prob(problem.y).sum(axis=1)}
+
+
+N_STEPS = 12
+
+
+def hidden_path(rng: Generator) -> tuple[dict[str, float], HiddenMarkovProblem]:
+    """Return the path of two hidden states behind twelve counts, as one number."""
+    prior = HiddenChainBelief(
+        TransitionBelief([2.0, 1.0]),
+        TransitionBelief([[4.0, 1.0], [1.0, 2.0]]),
+        GammaPoisson([[2.0], [6.0]], 1.0),
+    )
+    chain = prior.sample(rng)
+    x, path = chain.sample(rng, np.array([N_STEPS]))
+    data = IncompleteRows.unlabeled(x, n_classes=2)
+    problem = HiddenMarkovProblem(data, np.array([0, N_STEPS]), prior)
+    return {"path": float(path @ 2 ** np.arange(N_STEPS))}, problem
+
+
+def drawn_paths(inference: Inference, n: int, rng: Generator) -> dict[str, Array]:
+    """Return some of the paths that were drawn, far from each other, as numbers."""
+    paths = inference.posterior.pooled
+    places = np.linspace(0, len(paths) - 1, n).astype(np.intp)
+    return {"path": paths[places] @ 2.0 ** np.arange(N_STEPS)}
+
+
+def facts_of_paths(
+    problem: HiddenMarkovProblem, values: Mapping[str, Array]
+) -> dict[str, Array]:
+    """Return what paths say: rows in a state, moves, and how likely they make the rows."""
+    code = np.asarray(values["path"], dtype=np.int64)
+    paths = code[:, None] >> np.arange(N_STEPS) & 1
+    rows: Any = problem.prior.rows
+    seen = [rows.statistics_by_group(problem.data.x, path, 2) for path in paths]
+    logs = np.array([float(rows.log_evidence(one).sum()) for one in seen])
+    return {
+        "rows in state 1": paths.sum(axis=1).astype(np.float64),
+        "moves": np.abs(np.diff(paths, axis=1)).sum(axis=1).astype(np.float64),
+        "log likelihood": logs,
+    }
 
 
 @dataclass(frozen=True)
@@ -540,6 +586,9 @@ CHAINS = {
         log_likelihood_of_units,
         320,
         functions,
+    ),
+    "Gibbs sampling, hidden paths": EngineCase(
+        BlockedGibbs(1000, 100, 1), hidden_path, facts_of_paths, 400, drawn_paths
     ),
 }
 """Engines of Markov chains, which take minutes."""

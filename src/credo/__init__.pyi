@@ -56,6 +56,7 @@ from credo.inference.latent.latent_class import DegenerateComponent as Degenerat
 from credo.inference.logistic.learning import SeparationWarning as SeparationWarning
 from credo.inference.margin.support_vectors import Inseparable as Inseparable
 from credo.inference.neural.training import DivergedNetwork as DivergedNetwork
+from credo.inference.sequence.hidden_markov import ImpossibleSequence as ImpossibleSequence
 from credo.models.baseline.baseline_classifier import BaselineClassifier as BaselineClassifier
 from credo.models.baseline.baseline_regressor import BaselineRegressor as BaselineRegressor
 from credo.models.ensemble.average import EvidenceWarning as EvidenceWarning
@@ -133,6 +134,8 @@ from credo.models.neural.neural_network import (
 from credo.models.neural.neural_network import (
     NeuralNetworkRegressor as NeuralNetworkRegressor,
 )
+from credo.models.sequence.hidden_markov import HiddenMarkov as HiddenMarkov
+from credo.models.sequence.markov_chain import MarkovChain as MarkovChain
 from credo.models.spins.ising_model import IsingModel as IsingModel
 from credo.numerics.linear.linear_algebra import NotPositiveDefinite as NotPositiveDefinite
 from credo.study.estimator import TableClassifier as TableClassifier

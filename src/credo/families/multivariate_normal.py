@@ -28,7 +28,7 @@ from credo.families.statistics import Statistics, remaining
 from credo.numerics.array import Array, usual_variance
 from credo.numerics.example import Example
 from credo.numerics.form import FINITE, Form
-from credo.numerics.linear.grouped import group_scatter_matrices
+from credo.numerics.linear.grouped import group_scatter_matrices, share_scatters
 from credo.numerics.linear.linear_algebra import cholesky
 from credo.numerics.linear.moments import Moments
 
@@ -82,9 +82,12 @@ class MultivariateNormalStatistics(Statistics):
 
     @classmethod
     def by_share(cls, x: ArrayLike, share: ArrayLike) -> MultivariateNormalStatistics:
-        """Summarize components in which every row has a share (n, K), a product for each."""
+        """Summarize components in which every row has a share (n, K)."""
         shares = as_share(share, len(np.asarray(x)))
         rows = as_complete_rows(x, shares.sum(axis=1))
+        found = share_scatters(rows, shares)
+        if found is not None:
+            return cls(*found)
         parts = [Moments.of([rows], np.ascontiguousarray(each)) for each in shares.T]
         return cls(
             np.array([part.weight for part in parts], dtype=np.float64),

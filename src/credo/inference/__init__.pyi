@@ -200,6 +200,10 @@ from credo.inference.neural.problem import NetworkProblem as NetworkProblem
 from credo.inference.neural.training import DivergedNetwork as DivergedNetwork
 from credo.inference.neural.training import NetworkEnsemble as NetworkEnsemble
 from credo.inference.neural.training import NetworkLaplace as NetworkLaplace
+from credo.inference.sequence.hidden_markov import HiddenChain as HiddenChain
+from credo.inference.sequence.hidden_markov import HiddenChainBelief as HiddenChainBelief
+from credo.inference.sequence.hidden_markov import HiddenMarkovProblem as HiddenMarkovProblem
+from credo.inference.sequence.hidden_markov import ImpossibleSequence as ImpossibleSequence
 from credo.inference.site.expectation_propagation import (
     ExpectationPropagation as ExpectationPropagation,
 )

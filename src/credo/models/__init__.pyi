@@ -75,6 +75,8 @@ from credo.models.neural.neural_network import (
 from credo.models.neural.neural_network import (
     NeuralNetworkRegressor as NeuralNetworkRegressor,
 )
+from credo.models.sequence.hidden_markov import HiddenMarkov as HiddenMarkov
+from credo.models.sequence.markov_chain import MarkovChain as MarkovChain
 from credo.models.spins.ising_model import BitFlip as BitFlip
 from credo.models.spins.ising_model import GaussianNoise as GaussianNoise
 from credo.models.spins.ising_model import IsingModel as IsingModel

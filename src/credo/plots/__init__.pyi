@@ -31,4 +31,8 @@ from credo.plots.process import prior_functions as prior_functions
 from credo.plots.rank import rank_figure as rank_figure
 from credo.plots.rank import rank_plot as rank_plot
 from credo.plots.search import settings_map as settings_map
+from credo.plots.sequence import duration_histogram as duration_histogram
+from credo.plots.sequence import state_ribbon as state_ribbon
+from credo.plots.sequence import transition_graph as transition_graph
+from credo.plots.sequence import trellis as trellis
 from credo.plots.weight import weights as weights

@@ -12,6 +12,7 @@ from credo.numerics.linear.grouped import (
     group_moments,
     group_scatter_matrices,
     group_totals,
+    share_scatters,
 )
 
 RNG = np.random.default_rng(0)
@@ -98,3 +99,25 @@ def test_one_group_has_the_moments_of_all_rows_and_those_of_the_loop():
     beside_an_empty_one = group_moments(X, np.zeros(200, dtype=np.intp), 2, WEIGHT)
     for ours, theirs in zip(alone, beside_an_empty_one, strict=True):
         assert_allclose(ours, theirs[:1], rtol=1e-12)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e7])
+def test_scatters_of_shares_are_those_of_weighted_rows(offset):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(500, 3)) @ rng.normal(size=(3, 3)) + offset
+    share = rng.dirichlet(np.ones(4), 500)
+    weight, mean, scatter = share_scatters(x, share)
+    for k in range(4):
+        assert_allclose(weight[k], share[:, k].sum())
+        center = np.average(x, axis=0, weights=share[:, k])
+        assert_allclose(mean[k], center, rtol=1e-12, atol=1e-14)
+        away = x - center
+        expected = (away * share[:, k, None]).T @ away
+        assert_allclose(scatter[k], expected, rtol=1e-7, atol=1e-7 * np.abs(expected).max())
+
+
+def test_scatters_far_from_the_origin_are_left_to_others():
+    x = np.concatenate([np.random.default_rng(0).normal(size=(9, 2)), [[1e7, 0.0]] * 3])
+    x[-3:] += 1e-6 * np.arange(6.0).reshape(3, 2)
+    is_far = (x[:, 0] > 10.0).astype(int)
+    assert share_scatters(x, np.eye(2)[is_far]) is None

@@ -26,7 +26,10 @@ def require_predicts(estimator: Any) -> None:
     """
     _require_coded_members(estimator)
     allows_gaps = get_tags(estimator).input_tags.allow_nan
-    fillers = (np.nan,) * allows_gaps + (0.0,) * (not allows_gaps or _is_normal(estimator))
+    fillers: tuple[Any, ...] = (np.nan,) * allows_gaps
+    if not allows_gaps or _is_normal(estimator):
+        # Of symbols any one that was seen will do.
+        fillers = (*fillers, *getattr(estimator, "symbols_", [0.0])[:1])
     for filler in fillers:
         require_flow([estimator], filler)
 
@@ -87,8 +90,12 @@ def _require_coded_members(estimator: Any) -> None:
 
 
 def _require_columns(estimator: Any, probability: NDArray[Any]) -> None:
-    is_mixture = not hasattr(estimator, "classes_") and hasattr(estimator, "n_components_")
-    n = estimator.n_components_ if is_mixture else len(estimator.classes_)
+    if hasattr(estimator, "classes_"):
+        n = len(estimator.classes_)
+    elif hasattr(estimator, "n_components_"):
+        n = estimator.n_components_
+    else:
+        n = len(estimator.start_)
     if probability.shape[1] != n:
         raise ModelFileError(
             f"must hold a {type(estimator).__name__} of {n} classes; "
@@ -98,6 +105,10 @@ def _require_columns(estimator: Any, probability: NDArray[Any]) -> None:
 
 def _is_normal(estimator: Any) -> bool:
     return type(estimator).__name__ == "GaussianClassConditional"
+
+
+def _is_of_sequences(estimator: Any) -> bool:
+    return hasattr(estimator, "start_") and hasattr(estimator, "transition_")
 
 
 def _rows(estimator: Any, filler: Any) -> Any:
@@ -117,4 +128,7 @@ def _answers(estimator: Any, rows: Any) -> list[NDArray[Any]]:
         _require_columns(estimator, found["predict_proba"])
     elif hasattr(estimator, "predict_dist"):
         found["predict_dist"] = np.asarray(estimator.predict_dist(rows).quantile(0.5))
+    if _is_of_sequences(estimator):
+        # All rows together are one sequence.
+        found["log_prob"] = np.repeat(found["log_prob"], N_ROWS)
     return list(found.values())

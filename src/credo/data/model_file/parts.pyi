@@ -118,6 +118,10 @@ from credo.inference.neural.outcome import VaryingNormalOutcome as VaryingNormal
 from credo.inference.neural.problem import NetworkSettings as NetworkSettings
 from credo.inference.neural.training import NetworkEnsemble as NetworkEnsemble
 from credo.inference.neural.training import NetworkState as NetworkState
+from credo.inference.sequence.hidden_markov import HiddenChain as HiddenChain
+from credo.inference.sequence.hidden_markov import HiddenChainBelief as HiddenChainBelief
+from credo.inference.sequence.transition import FixedTable as FixedTable
+from credo.inference.sequence.transition import TransitionBelief as TransitionBelief
 from credo.inference.site.expectation_propagation import Sites as Sites
 from credo.inference.site.laplace import DualMode as DualMode
 from credo.inference.site.likelihood import LogitLikelihood as LogitLikelihood
@@ -134,11 +138,11 @@ from credo.inference.site.softmax import ClassMode as ClassMode
 from credo.inference.spins.annealing import AnnealedPart as AnnealedPart
 from credo.inference.spins.annealing import AnnealingState as AnnealingState
 from credo.inference.spins.annealing import AnnealingStep as AnnealingStep
+from credo.models.contract.column_kinds import ColumnKinds as ColumnKinds
 from credo.models.gaps.row_completion import RowCompletion as RowCompletion
 from credo.models.generative.naive_bayes import CategoryCount as CategoryCount
 from credo.models.generative.naive_bayes import MixedBelief as MixedBelief
 from credo.models.generative.naive_bayes import MixedStatistics as MixedStatistics
-from credo.models.latent.mixture import ColumnKinds as ColumnKinds
 from credo.models.neighbors.nearest_neighbors import Neighborhood as Neighborhood
 from credo.models.neural.neural_network import Standardized as Standardized
 from credo.numerics.layers.layered_network import LayeredNetwork as LayeredNetwork

@@ -7,8 +7,9 @@ doi:10.24432/C5HP4Z);
 ``yacht`` is *Yacht Hydrodynamics* by J. Gerritsma, R. Onnink and A. Versluis (1981,
 doi:10.24432/C5XG7R). Two are series of monthly numbers: ``air_passengers`` of Box and Jenkins
 (1976) and ``co2`` on Mauna Loa, by C. D. Keeling and T. P. Whorf. Two have clusters and no
-target: ``faithful`` of Azzalini and Bowman (1990) and ``galaxies`` of Roeder (1990). Columns
-and units are described in ``sets/README.md``.
+target: ``faithful`` of Azzalini and Bowman (1990) and ``galaxies`` of Roeder (1990). Two are
+series with hidden states: ``earthquakes`` of a year, as in Zucchini and MacDonald (2009), and
+daily returns of ``sp500``. Columns and units are described in ``sets/README.md``.
 """
 
 from pathlib import Path

@@ -57,7 +57,13 @@ from credo.numerics.missing import GapBlock, gap_blocks, present_precision
 from credo.numerics.special.log_domain import log_sum_exp
 from credo.numerics.special.normal_shares import normal_shares
 
-__all__ = ["ChunkedClassProblem", "DegenerateComponent", "IncompleteRows", "LatentClassProblem"]
+__all__ = [
+    "ChunkedClassProblem",
+    "DegenerateComponent",
+    "IncompleteRows",
+    "LatentClassProblem",
+    "first_label",
+]
 
 Codes = NDArray[np.intp]
 Knowledge = Components | ClassConditional
@@ -275,12 +281,45 @@ class LatentClassProblem:
         logs[row, label] = self._pair_densities(belief)[0]
         return logs
 
+    def shared_out(self, belief: Knowledge, share: Array) -> ComponentStatistics:
+        """Return expected statistics of rows that have given shares (n, K), gaps filled in."""
+        if not self.has_hidden_values:
+            return self.prior.statistics_by_share(self.data.x, share)
+        return self._shared_out(self._pair_densities(belief)[1], share[self._pairs])
+
     @cached_property
     def has_hidden_values(self) -> bool:
         """Whether rows have gaps in normal vectors, where they are hidden values."""
         return has_hidden_values(self.prior.rows, self.data.x)
 
-    def fill(self, x: Array, joint: ClassConditional, label: Codes, rng: Generator) -> None:
+    def first_label(self) -> NDArray[np.intp]:
+        """Return the class of each row to begin draws with, shape (n,)."""
+        return first_label(self)
+
+    def redrawn(self, label: NDArray[np.int64], x: Array, rng: Generator) -> float:
+        """Draw parameters, then classes and gaps in place; return the log density of rows.
+
+        Parameters
+        ----------
+        label
+            Class of each row, shape (n,), which is set anew.
+        x
+            Rows, of which gaps in normal vectors are set anew.
+        """
+        statistics = self.prior.statistics_of(x, label, self.data.weight)
+        joint = self.prior.update(statistics).sample(rng)
+        logs = self.log_joint(joint)
+        log_row = log_sum_exp(logs, axis=1)
+        share = np.cumsum(np.exp(logs - log_row[:, None]), axis=1)
+        drawn = (share <= rng.uniform(size=len(x))[:, None] * share[:, -1:]).sum(axis=1)
+        label[:] = np.where(self.data.label >= 0, self.data.label, drawn)
+        if self.has_hidden_values:
+            self.fill(x, joint, label, rng)
+        return float(self.data.weight @ log_row)
+
+    def fill(
+        self, x: Array, joint: ClassConditional, label: NDArray[Any], rng: Generator
+    ) -> None:
         """Draw the gaps of normal vectors into rows (n, d), given the class of each."""
         density: Any = joint.density
         parts = density.parts if isinstance(self.prior.rows, Product) else (density,)
@@ -409,13 +448,18 @@ class LatentClassProblem:
 
     def _expect_vectors(self, belief: Knowledge) -> Expectation:
         """Return expected statistics of normal vectors, whose gaps are hidden as well."""
-        row, label = self._pairs
+        row = self._pair_row
         log_pair, normals = self._pair_densities(belief)
         start = np.flatnonzero(np.diff(row, prepend=-1))
         log_row = np.logaddexp.reduceat(log_pair, start)
         # A known class has all the weight of its row, whatever the belief says.
         share = np.where(self.data.label[row] >= 0, 1.0, np.exp(log_pair - log_row[row]))
-        weight, k = share * self.data.weight[row], self.data.n_classes
+        statistics = self._shared_out(normals, share * self.data.weight[row])
+        return Expectation(statistics, float(self.data.weight @ log_row))
+
+    def _shared_out(self, normals: list[Any], weight: Array) -> ComponentStatistics:
+        """Return expected statistics of pairs of row and class with these weights."""
+        (row, label), k = self._pairs, self.data.n_classes
         parts = [
             part.statistics_by_group(self.data.x[row][:, columns], label, k, weight)
             if normal is None
@@ -423,7 +467,7 @@ class LatentClassProblem:
             for (part, columns), normal in zip(self._parts, normals, strict=True)
         ]
         count = np.bincount(label, weight, k).astype(np.float64)
-        return Expectation(self._statistics(count, parts), float(self.data.weight @ log_row))
+        return self._statistics(count, parts)
 
     def _pair_densities(self, belief: Knowledge) -> tuple[Array, list[Any]]:
         """Return log densities of pairs of row and class, and the normal of each vector part.
@@ -500,6 +544,15 @@ class LatentClassProblem:
                 rows[pairs] = np.where(is_open, expected, rows[pairs])
                 extra[c] += _scatter_left(covariance[c], precision, weight[pairs], block)
         return extra
+
+
+def first_label(problem: Any) -> NDArray[np.intp]:
+    """Return the class of each row: the known one, or that of the largest share."""
+    share = problem.share
+    if share is None:
+        share = problem.responsibility(problem.start())
+    label = problem.data.label
+    return np.asarray(np.where(label >= 0, label, share.argmax(axis=1)), dtype=np.intp)
 
 
 @dataclass(frozen=True, eq=False)

@@ -75,10 +75,10 @@ MOST_SEEDED = 20_000
 """Rows from which k-means finds its centers; the others go to the nearest."""
 
 SHORT = 40
-"""Steps after which starts are compared."""
+"""Steps after which starts are usually compared."""
 
 ROUGH = 1e-5
-"""Gain in nats per row below which a start is compared earlier."""
+"""Gain in nats per row below which a start is usually compared earlier."""
 
 WORTH = 1e-6
 """Gain in nats per row for which a move is taken."""
@@ -154,11 +154,17 @@ class MixtureSearch:
         Starts by k-means.
     n_moves
         Splits and merges tried in a row without success before the search ends.
+    n_compared
+        Steps after which starts are compared.
+    roughness
+        Gain in nats per row below which a start is compared earlier.
     """
 
     engine: ExpectationMaximization = USUAL
     n_restarts: int = 4
     n_moves: int = 4
+    n_compared: int = SHORT
+    roughness: float = ROUGH
 
     def best(self, problem: Any, rng: Generator) -> tuple[Inference, MixtureHistory]:
         """Return the highest answer found, components by falling weight, and the history.
@@ -188,15 +194,16 @@ class MixtureSearch:
         return self._climbed(problem, best, climbs)
 
     def _starts(self, problem: Any, rng: Generator) -> Iterator[Array]:
+        begin = getattr(problem, "begin", None)
         for _ in range(self.n_restarts):
-            yield started_share(problem.data, rng, _n_alike(problem))
+            yield begin(rng) if begin else started_share(problem.data, rng, _n_alike(problem))
 
     def _tried(
         self, problem: Any, share: Array, start: str, climbs: list[Climb]
     ) -> tuple[float, Array, Any]:
         """Return the objective after a short climb, the start, and where it came to."""
-        quick = replace(self.engine, tolerance=max(self.engine.tolerance, ROUGH))
-        found = _quietly(quick, replace(problem, share=share), SHORT)
+        quick = replace(self.engine, tolerance=max(self.engine.tolerance, self.roughness))
+        found = _quietly(quick, replace(problem, share=share), self.n_compared)
         objective = problem.expect(found.posterior).log_normalizer - problem.penalty(
             found.posterior
         )
@@ -207,7 +214,7 @@ class MixtureSearch:
         self, problem: Any, best: tuple[float, Array, Any], rng: Generator, climbs: list[Climb]
     ) -> tuple[float, Array, Any]:
         """Return the best after splits and merges, as long as they lead higher."""
-        if _n_alike(problem) < 3 or (problem.data.label >= 0).any():
+        if _n_alike(problem) < 3 or not _may_swap(problem):
             return best
         is_better = True
         while is_better:
@@ -255,7 +262,7 @@ class MixtureSearch:
         share, posterior = best[1], best[2]
         n_alike = _n_alike(problem)
         for _ in range(2):
-            if not (problem.data.label >= 0).any():
+            if _may_swap(problem):
                 weight = problem.expect(posterior).statistics.classes.counts[:n_alike]
                 is_falling = (np.diff(weight) <= 1e-9 * weight.sum()).all()
                 if is_falling and posterior is not best[2]:
@@ -301,6 +308,11 @@ def _n_alike(problem: Any) -> int:
     """Return how many components are of one family and may change places."""
     has_background = isinstance(problem.prior.rows, WithBackground)
     return int(problem.data.n_classes) - has_background
+
+
+def _may_swap(problem: Any) -> bool:
+    """Return whether components are only numbered: no row has a label, no order is set."""
+    return bool((problem.data.label < 0).all()) and getattr(problem, "is_exchangeable", True)
 
 
 def started_share(data: IncompleteRows, rng: Generator, n_alike: int | None = None) -> Array:

@@ -19,7 +19,7 @@ import importlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.random import Generator
@@ -39,7 +39,7 @@ from credo.families.normal_known_variance import NormalKnownVariance
 from credo.families.poisson import GammaPoisson
 from credo.inference.engine.draws import effective_draws, r_hat
 from credo.inference.engine.engine import Account, Drawn, Inference, Step
-from credo.inference.latent.latent_class import LatentClassProblem
+from credo.inference.latent.latent_class import IncompleteRows, LatentClassProblem
 from credo.numerics.array import Array
 from credo.numerics.example import Example
 from credo.numerics.form import SMALLEST, Form
@@ -735,12 +735,35 @@ def drawn_rows(
     return answer
 
 
+class RedrawnProblem(Protocol):
+    """Rows whose classes are drawn all at once, given parameters that are drawn before."""
+
+    @property
+    def data(self) -> IncompleteRows:
+        """The rows, and their classes where known."""
+        ...
+
+    @property
+    def has_hidden_values(self) -> bool:
+        """Whether values of rows are drawn as well."""
+        ...
+
+    def first_label(self) -> NDArray[np.intp]:
+        """Return the class of each row to begin with, shape (n,)."""
+        ...
+
+    def redrawn(self, label: NDArray[np.int64], x: Array, rng: Generator) -> float:
+        """Draw parameters, and then classes and gaps in place; return the log density."""
+        ...
+
+
 @dataclass(frozen=True)
 class BlockedGibbs:
     """Draw all parameters given the classes of rows, then all classes given the parameters.
 
-    For any family, also where classes share parameters; it moves less freely than
-    `CollapsedGibbs`, and rows of known classes stay where they are.
+    For any family, also where classes share parameters, and for states of sequences, of which
+    whole paths are drawn; it moves less freely than `CollapsedGibbs`, and rows of known classes
+    stay where they are.
 
     Attributes
     ----------
@@ -757,7 +780,7 @@ class BlockedGibbs:
     n_chains: int = 2
 
     block_size: ClassVar[int] = 25
-    problem = LatentClassProblem
+    problem = RedrawnProblem
     is_random: ClassVar[bool] = True
 
     @property
@@ -773,13 +796,10 @@ class BlockedGibbs:
         prior = families.Components(weights, families.GammaPoisson([1.0], 0.1))
         return (Example(cls(60, 30, 2), problem=inference.LatentClassProblem(rows, prior)),)
 
-    def init(self, problem: LatentClassProblem, rng: Generator) -> PartitionState:
+    def init(self, problem: RedrawnProblem, rng: Generator) -> PartitionState:
         """Return chains at the start of the problem."""
         n, d = problem.data.x.shape
-        share = problem.share
-        if share is None:
-            share = problem.responsibility(problem.start())
-        label = np.where(problem.data.label >= 0, problem.data.label, share.argmax(axis=1))
+        label = problem.first_label()
         begun = problem.data.x[None] if problem.has_hidden_values else np.empty((1, 0, d))
         pooled = problem.data.pooled()
         begun = np.where(np.isnan(begun), pooled.mean, begun)
@@ -794,7 +814,7 @@ class BlockedGibbs:
         )
 
     def step(
-        self, problem: LatentClassProblem, state: PartitionState, rng: Generator
+        self, problem: RedrawnProblem, state: PartitionState, rng: Generator
     ) -> tuple[PartitionState, PartitionStep]:
         """Take some draws of every chain."""
         most = self.n_draws if state.is_warm or not self.warm_up else self.warm_up
@@ -806,7 +826,7 @@ class BlockedGibbs:
         for c in range(len(label)):
             for s in range(n_draws):
                 x = filled[c] if problem.has_hidden_values else problem.data.x
-                log_density[c, s] = _redrawn(problem, label[c], x, rng)
+                log_density[c, s] = problem.redrawn(label[c], x, rng)
                 labels[c, s] = label[c]
         after = replace(
             state,
@@ -820,33 +840,19 @@ class BlockedGibbs:
         n_so_far = after.labels.shape[1]
         return after, PartitionStep(float(log_density[0, -1]), n_so_far, n_classes)
 
-    def warmed(self, problem: LatentClassProblem, state: PartitionState) -> PartitionState:
+    def warmed(self, problem: RedrawnProblem, state: PartitionState) -> PartitionState:
         """Return the chains where they are, with no draw that counts yet."""
         return _without_draws(state)
 
     def joined(
-        self, problem: LatentClassProblem, states: Sequence[PartitionState]
+        self, problem: RedrawnProblem, states: Sequence[PartitionState]
     ) -> PartitionState:
         """Return the chains of several states side by side, as long as the shortest."""
         return _side_by_side(states)
 
-    def posterior(self, problem: LatentClassProblem, state: PartitionState) -> Inference:
+    def posterior(self, problem: RedrawnProblem, state: PartitionState) -> Inference:
         """Return the draws, and how well chains agree on their density and classes."""
         return _drawn(state, "blocked Gibbs sampling", state.is_warm or not self.warm_up)
-
-
-def _redrawn(problem: LatentClassProblem, label: Labels, x: Array, rng: Generator) -> float:
-    """Draw parameters and then classes and gaps, in place; return the log density of rows."""
-    statistics = problem.prior.statistics_of(x, label, problem.data.weight)
-    joint = problem.prior.update(statistics).sample(rng)
-    logs = problem.log_joint(joint)
-    log_row = log_sum_exp(logs, axis=1)
-    share = np.cumsum(np.exp(logs - log_row[:, None]), axis=1)
-    drawn = (share <= rng.uniform(size=len(x))[:, None] * share[:, -1:]).sum(axis=1)
-    label[:] = np.where(problem.data.label >= 0, problem.data.label, drawn)
-    if problem.has_hidden_values:
-        problem.fill(x, joint, label, rng)
-    return float(problem.data.weight @ log_row)
 
 
 def drawn_concentration(

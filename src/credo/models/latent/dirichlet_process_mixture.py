@@ -30,13 +30,11 @@ from credo.inference.latent.partition import (
     drawn_rows,
     kept_draws,
 )
+from credo.models.contract.column_kinds import ColumnKinds, column_belief, read_columns
 from credo.models.contract.inputs import generator, inference_name, require_count
 from credo.models.latent.mixture import (
-    ColumnKinds,
     Mixture,
-    column_belief,
     incomplete_rows,
-    read_columns,
 )
 from credo.numerics.array import Array
 from credo.numerics.example import Example

@@ -16,7 +16,7 @@ from scipy import sparse
 
 from credo.numerics.array import Array
 from credo.numerics.linear.moments import Moments
-from credo.numerics.parallel.threads import over_row_blocks
+from credo.numerics.parallel.threads import over_row_blocks, threads_for
 
 __all__ = [
     "group_binary_totals",
@@ -27,8 +27,15 @@ __all__ = [
     "group_totals",
     "share_counts",
     "share_moments",
+    "share_scatters",
     "share_totals",
 ]
+
+MOST_PRODUCTS = 16
+"""Columns up to which all products of pairs are formed at once."""
+
+FAR = 1e4
+"""Squared distance of a group from the origin, in its own units, that products resolve."""
 
 
 def group_moments(
@@ -155,6 +162,44 @@ def share_moments(x: Array, share: Array) -> tuple[Array, Array, Array]:
     blocks = over_row_blocks(summed, len(rows), rows.shape[1] * shares.shape[1])
     total, mean, scatter = reduce(_pooled_moments, blocks)
     return total, mean, scatter
+
+
+def share_scatters(x: Array, share: Array) -> tuple[Array, Array, Array] | None:
+    """Return weight (K,), mean (K, d) and scatter (K, d, d) of groups that share complete rows.
+
+    By one product of shares with ``(1, z, z z')``, where z are rows less the mean of all; this
+    cancels by the squared distance of a group from there in its own units. None where that is
+    too far, or where there are too many columns for it to pay.
+
+    Examples
+    --------
+    >>> x, share = np.array([[1.0], [5.0]]), np.array([[1.0, 0.5], [1.0, 0.5]])
+    >>> share_scatters(x, share)[2].ravel()
+    array([8., 4.])
+    """
+    n, d = x.shape
+    if d > MOST_PRODUCTS or not n:
+        return None
+    first, second = np.triu_indices(d)
+    origin = x.mean(axis=0)
+
+    def summed(i: slice) -> Array:
+        z = (x[i] - origin).T
+        features = np.concatenate([np.ones((1, z.shape[1])), z, z[first] * z[second]])
+        return features @ share[i]
+
+    with threads_for(0):
+        total = np.sum(over_row_blocks(summed, n, 8 * (len(first) + d + 1)), axis=0)
+    weight, away = total[0], total[1 : d + 1]
+    usual = np.where(weight > 0, weight, 1.0)
+    mean = away / usual
+    square = np.empty((d, d, share.shape[1]))
+    square[first, second] = square[second, first] = total[d + 1 :]
+    scatter = square - away[:, None] * mean
+    diagonal = np.einsum("iik->ik", scatter)
+    if not np.isfinite(total).all() or (weight * mean**2 > FAR * diagonal).any():
+        return None
+    return weight, mean.T + origin, np.moveaxis(scatter, -1, 0)
 
 
 def share_totals(x: Array, share: Array) -> tuple[Array, Array]:

@@ -1,0 +1,1 @@
+"""Chains of hidden states: both passes, paths, expectation maximization, draws."""

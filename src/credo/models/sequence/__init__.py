@@ -1,0 +1,1 @@
+"""Models of sequences: Markov chains, and chains whose states are hidden."""
