@@ -80,6 +80,9 @@ __all__ = [
 LARGEST = 1e140
 """Size of the largest number to learn from: its square times a weight is still finite."""
 
+IN_CACHE = 1 << 16
+"""Numbers that stay near the processor while both of their ends are found."""
+
 BLOCK_ENTRIES = 1 << 20
 """Numbers in a part of a design: the whole of a large table would not fit into memory."""
 
@@ -216,17 +219,19 @@ def require_moderate(name: str, values: Any) -> None:
     if numbers.dtype.kind != "f":
         return
     flat = numbers.ravel(order="K")
-    # No product: the threads that BLAS starts for one keep a core busy long after it.
-    ends = float(flat.min(initial=0.0)), float(flat.max(initial=0.0))
-    if ends[0] >= -LARGEST and ends[1] <= LARGEST:
-        return
-    with np.errstate(invalid="ignore"):
-        is_large = np.abs(flat) > LARGEST
-    if is_large.any():
-        found = flat[is_large][0]
-        if np.isinf(found):
-            raise ValueError(f"{name} must be finite; found {found:g}. Change the unit.")
-        raise ValueError(_about_size(name, f"{found:g}"))
+    # No product: the threads that BLAS starts for one keep a core busy long after it. Blocks
+    # are read from memory once for both ends.
+    for first in range(0, len(flat), IN_CACHE):
+        part = flat[first : first + IN_CACHE]
+        if part.min() >= -LARGEST and part.max() <= LARGEST:
+            continue
+        with np.errstate(invalid="ignore"):
+            is_large = np.abs(part) > LARGEST
+        if is_large.any():
+            found = part[is_large][0]
+            if np.isinf(found):
+                raise ValueError(f"{name} must be finite; found {found:g}. Change the unit.")
+            raise ValueError(_about_size(name, f"{found:g}"))
 
 
 def _checked(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:
