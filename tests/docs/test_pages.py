@@ -3,6 +3,7 @@
 import importlib
 import re
 import runpy
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -92,6 +93,14 @@ def test_changelog_fragments_are_one_sentence_of_a_known_kind():
         assert (kind in KINDS, suffix) == (True, "md"), path.name
         text = path.read_text(encoding="utf-8")
         assert re.fullmatch(r"[^\n]+\.\n", text), f"{path.name} must be one line"
+
+
+def test_the_page_of_installation_lists_every_extra():
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    text = (DOCS / "install.md").read_text(encoding="utf-8")
+    table = text.split("## Extras")[1].split("##")[0]
+    listed = re.findall(r"^\| `(\w+)` \|", table, flags=re.M)
+    assert sorted(listed) == sorted(extras["optional-dependencies"])
 
 
 def test_the_vision_has_five_lines():
