@@ -10,7 +10,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import integrate, stats
 
-from credo import BayesianNetwork, load_network, save_network
+from credo import BayesianNetwork, GaussianProcessRegressor, load_network, save_network
 from credo.data import Format, NetworkFileError
 from credo.evaluation.laws import (
     check_class,
@@ -71,6 +71,19 @@ def test_the_family_has_the_evidence_that_integration_finds():
     assert_allclose(prior.log_evidence(family.ErrorStatistics.of(x)), np.log(truth), rtol=1e-7)
 
 
+def test_the_kernel_is_that_of_the_published_polynomial_and_keeps_to_three_columns():
+    kernel, x = (
+        load("kernel").Wendland((2.0, 4.0)),
+        np.array([[0.0, 0.0], [1.0, 2.0], [2.0, 0.5]]),
+    )
+    r = np.sqrt(0.5)
+    first, second, third = kernel(x)
+    assert_allclose(first, [1.0, 1 - 10 * r**2 + 20 * r**3 - 15 * r**4 + 4 * r**5, 0.0])
+    assert second[2] == third[1] > 0
+    with pytest.raises(ValueError, match="at most 3 columns; found 4"):
+        GaussianProcessRegressor(load("kernel").Wendland()).fit(np.eye(4), np.arange(4.0))
+
+
 def test_the_distribution_obeys_the_laws():
     gumbel = load("distribution").Gumbel([0.0, -3.0], [1.0, 0.2])
     names = check_distribution(gumbel, np.random.default_rng(0))
@@ -90,6 +103,7 @@ def test_the_family_obeys_the_laws():
         ("distribution", ["Gumbel"]),
         ("family", ["ErrorStatistics", "GammaError"]),
         ("basis", ["HingeBasis"]),
+        ("kernel", ["Wendland"]),
         ("engine", ["NewtonLaplace"]),
         ("method", ["FairDraws"]),
         ("node", ["Additive"]),

@@ -6,6 +6,7 @@ Forms of arrays are checked as well: their shape, and the range of their entries
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Mapping
 from functools import cache
 from numbers import Integral, Real
@@ -30,7 +31,11 @@ def declared_types(cls: Any) -> Mapping[str, Any]:
     >>> declared_types(Column)["name"]
     <class 'str'>
     """
-    hints = get_type_hints(cls) | get_type_hints(cls.__init__)
+    # An __init__ that dataclasses write names types of fields which other modules declared.
+    names: dict[str, Any] = {}
+    for base in reversed(cls.__mro__):
+        names |= vars(sys.modules[base.__module__])
+    hints = get_type_hints(cls) | get_type_hints(cls.__init__, localns=names)
     named = {*inspect.signature(cls).parameters, *getattr(cls, "__dataclass_fields__", ())}
     return MappingProxyType({name: hints[name] for name in named if name in hints})
 
