@@ -214,6 +214,8 @@ MODEL = GaussianNB().fit([[0.0], [1.0], [3.0], [4.0]], [0, 0, 1, 1])
         (lambda: roc_curve([0, 1], [0.2, 0.7], 1), TypeError, "two arrays by place; found 3"),
         (lambda: reliability_curve([0.2, 0.7], [0, 1]), ValueError, "Call reliability_curve"),
         (lambda: log_score([0.5, 1.5], [0.4, 1.4]), TypeError, r"model.predict_dist\(X\)"),
+        (lambda: log_score([0, 1, 1], [0, 1, 0]), ValueError, "found 0, a label. Pass model"),
+        (lambda: brier_score([0, 1], np.array([True, False])), ValueError, "True, a label"),
         (lambda: log_score([0.5, 1.5], MODEL), TypeError, r"model.predict_dist\(X\)"),
         (lambda: log_score(["a", "b"], NORMAL), ValueError, "must hold numbers.* found 'a'"),
         (lambda: crps_score([0.5, 1.5], [0.4, 1.4]), TypeError, "found an array. Pass model"),

@@ -304,6 +304,11 @@ def as_categorical(y_true: Any, y_proba: Any, labels: ArrayLike | None) -> Categ
             f"y_proba must hold {wanted}; found {quote(str(columns.flat[0]))}. Pass "
             "model.predict_proba(X), and what came true before it."
         )
+    if columns.ndim == 1 and columns.dtype.kind in "biu" and len(columns):
+        raise ValueError(
+            f"y_proba must hold {wanted}; found {quote(columns.flat[0].item())}, a label. Pass "
+            "model.predict_proba(X); a rule that is certain has probabilities 0.0 and 1.0."
+        )
     names = coded(label_column("y_true", y_true))[0] if labels is None else np.asarray(labels)
     if columns.ndim == 1 and len(names) == 2:
         columns = np.stack([1.0 - as_float(columns), as_float(columns)], axis=1)
