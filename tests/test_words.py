@@ -20,12 +20,27 @@ OTHER_MEANINGS = {
 }  # fmt: skip
 TERMS = {
     "annealed importance sampling": "inference/spins/annealing.py",
+    "Bayesian neural networks": "models/neural/neural_network.py",
+    "Chinese restaurant": "distributions/dirichlet_process.py",
     "cutset conditioning": "inference/discrete/exact_inference.py",
+    "Empirical Bayes": "inference/engine/prior.py",
+    "Extrapolation": "features/continued.py",
+    "Gauss-Newton": "inference/neural/curvature.py",
+    "Grid search": "models/ensemble/search.py",
     "junction tree": "inference/discrete/exact/plan.py",
+    "Kalman filter": "inference/kernel/series.py",
+    "Kernel density estimation": "models/latent/kernel_density.py",
     "likelihood weighting": "inference/hybrid/likelihood_weighting.py",
+    "mass matrices": "inference/density/metric.py",
+    "Multiple imputation": "models/gaps/row_completion.py",
     "one-hot": "data/table/preparation.py",
     "partial dependence": "study/partial_dependence.py",
+    "Platt scaling": "inference/margin/score_probability.py",
+    "Radial basis functions": "features/radial.py",
     "Rao-Blackwellized": "inference/discrete/approximate/gibbs.py",
+    "Robust regression": "models/linear/student_t_regression.py",
+    "sequential minimal optimization": "inference/margin/support_vectors.py",
+    "Stacking": "inference/engine/stacking.py",
     "Sugiyama": "plots/layout/layered.py",
 }
 

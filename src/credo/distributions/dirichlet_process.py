@@ -1,4 +1,4 @@
-"""The Dirichlet process in three views: an urn, a restaurant of clusters, a broken stick.
+"""The Dirichlet process in three views: urn, Chinese restaurant, stick breaking.
 
 Draws of a realization of the process with concentration ``a`` and base distribution ``f``, one
 after the other: the n-th is new, from ``f``, with probability ``a / (a + n - 1)``, and else

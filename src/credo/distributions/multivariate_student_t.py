@@ -11,7 +11,7 @@ from scipy import special
 
 from credo.distributions.elliptical import Elliptical, Given, dense_form
 from credo.distributions.parameter import positive
-from credo.distributions.student_t import digamma_half_step
+from credo.distributions.student_t import digamma_half_step, variance_at_unit_scale
 from credo.numerics.array import Array
 
 __all__ = ["MultivariateStudentT"]
@@ -110,9 +110,7 @@ class MultivariateStudentT(Elliptical):
         return type(self)(df, self.loc[..., free] + change, widening * form.dense())
 
     def _spread(self) -> Array:
-        df = np.where(self.df > 2, self.df, np.nan)
-        none = np.where(self.df > 1, np.inf, np.nan)
-        return np.where(self.df > 2, df / (df - 2.0), none)
+        return variance_at_unit_scale(self.df)
 
     def _draw(self, rng: Generator, shape: tuple[int, ...]) -> Array:
         direction = self.form.color(rng.standard_normal(shape + self.event_shape))

@@ -12,7 +12,7 @@ from credo.distributions.location_scale import SymmetricLocationScale
 from credo.distributions.parameter import positive, real
 from credo.numerics.array import Array
 
-__all__ = ["StudentT", "digamma_half_step", "log_half_step"]
+__all__ = ["StudentT", "digamma_half_step", "log_half_step", "variance_at_unit_scale"]
 
 LARGE = 50.0
 LARGEST_SQUARED = 1e100
@@ -79,10 +79,7 @@ class StudentT(SymmetricLocationScale):
         return np.where(p < 0.5, -np.abs(found), found)
 
     def _standard_variance(self) -> Array:
-        """Return the variance: infinite for ``1 < df <= 2``, NaN for ``df <= 1``."""
-        df = np.where(self.df > 2, self.df, np.nan)
-        none = np.where(self.df > 1, np.inf, np.nan)
-        return np.where(self.df > 2, df / (df - 2.0), none)
+        return variance_at_unit_scale(self.df)
 
     def _standard_entropy(self) -> Array:
         half = 0.5 * self.df
@@ -120,3 +117,10 @@ def digamma_half_step(x: Array) -> Array:
     square = many**-2.0
     even = (1 / 8 + (-1 / 64 + (1 / 128 - 17 / 2048 * square) * square) * square) * square
     return np.where(x < LARGE, exact, 0.5 / many + even)
+
+
+def variance_at_unit_scale(df: Array) -> Array:
+    """Return the variance of a t: infinite for ``1 < df <= 2``, NaN for ``df <= 1``."""
+    known = np.where(df > 2, df, np.nan)
+    none = np.where(df > 1, np.inf, np.nan)
+    return np.where(df > 2, known / (known - 2.0), none)

@@ -1,4 +1,4 @@
-"""Traps in data and searches that make a model look better than it is."""
+"""Traps that make a model look better than it is: leakage, imbalance, order, search."""
 
 from __future__ import annotations
 

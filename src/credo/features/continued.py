@@ -1,4 +1,4 @@
-"""A basis that goes on by straight lines outside the box of its training inputs."""
+"""Extrapolation: a basis goes on by straight lines outside the box of its training inputs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gaussian bumps around centers."""
+"""Radial basis functions: Gaussian bumps around centers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace

@@ -1,4 +1,4 @@
-"""Compiled densities as C functions, of which a engine needs to know no more than an address.
+"""Compiled densities as C functions, of which an engine needs to know no more than an address.
 
 The C function is ``double (double *values, double *gradient, void *data)``. Data of a density
 written with numba are arrays: ``data`` points to words, for each array its address and the

@@ -1,4 +1,4 @@
-"""Metrics of trajectories: covariances, or guesses of them, as scales and a few directions."""
+"""Metrics (mass matrices) of trajectories: covariances as scales and a few directions."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ class Posterior:
     mode
         The values of the highest density that was found; None if it was not looked for.
     facts
-        What the engine tells of each draw by name, shape (chains, draws) each: log density,
+        What the engine says of each draw by name, shape (chains, draws) each: log density,
         energy, acceptance, depth, steps, divergence; empty for other methods.
     max_depth
         Depth at which trees of trajectories are cut off; None for other methods.
@@ -262,7 +262,7 @@ class Posterior:
         return Diagnosis(False, (*found.findings, far), numbers)
 
     def to_arviz(self) -> Any:
-        """Return what ArviZ reads, with what the engine tells of each draw."""
+        """Return what ArviZ reads, with what the engine says of each draw."""
         return self.draws.to_arviz(_for_arviz(self.facts))
 
     def __str__(self) -> str:

@@ -19,16 +19,17 @@ import numpy as np
 from numpy.random import Generator
 
 from credo.inference.density.compiled import CompiledDensity
+from credo.inference.density.laplace import poisson_rate
 from credo.inference.density.metric import Metric, clipped, learned_metric
 from credo.inference.density.pathfinder import path_draw
 from credo.inference.density.start import find_start, require_density
 from credo.inference.engine.draws import worth_and_ratio
 from credo.inference.engine.engine import Account, Drawn, Inference, Step
-from credo.inference.engine.problem import LogDensity, Parameters
+from credo.inference.engine.problem import LogDensity
 from credo.numerics.array import Array
 from credo.numerics.example import Example
 from credo.numerics.form import Form
-from credo.numerics.special.bijection import positive, real, support_table
+from credo.numerics.special.bijection import real, support_table
 
 __all__ = [
     "FACTS",
@@ -387,7 +388,7 @@ class NoUTurnSampling(_Trajectories):
     def examples(cls) -> tuple[Example, ...]:
         """Return engines for the laws, each with a problem to solve."""
         return tuple(
-            Example(cls(n_draws=150, warm_up=120, metric=metric), problem=_rates())
+            Example(cls(n_draws=150, warm_up=120, metric=metric), problem=poisson_rate())
             for metric in METRICS
         )
 
@@ -417,7 +418,7 @@ class HamiltonianMonteCarlo(_Trajectories):
     @classmethod
     def examples(cls) -> tuple[Example, ...]:
         """Return engines for the laws, each with a problem to solve."""
-        return (Example(cls(n_draws=150, warm_up=120), problem=_rates()),)
+        return (Example(cls(n_draws=150, warm_up=120), problem=poisson_rate()),)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -430,16 +431,6 @@ class HamiltonianMonteCarlo(_Trajectories):
     @property
     def _limits(self) -> tuple[int, float]:
         return 1, self.length
-
-
-def _rates() -> LogDensity:
-    """Return the density of two positive rates of counts 3 and 5, each with a gamma prior."""
-
-    def log_density(values: dict[str, Array]) -> tuple[float, dict[str, Array]]:
-        rate, shape = values["rate"], np.array([4.0, 6.0])
-        return float(shape @ np.log(rate) - 1.5 * rate.sum()), {"rate": shape / rate - 1.5}
-
-    return LogDensity(Parameters({"rate": positive(2)}), log_density)
 
 
 def _account(title: str, draws: Array) -> Account:
@@ -574,7 +565,7 @@ def _walked(
 
 
 def _answer(problem: LogDensity, answer: Answers, arrays: tuple[Any, ...]) -> None:
-    """Answer all that a engine asks."""
+    """Answer all that an engine asks."""
     supports = problem.parameters.supports
     table = problem.parameters.table
     if table is None:

@@ -15,7 +15,7 @@ __all__ = ["Diagnosis", "diagnose_draws", "is_mixed"]
 
 MOST_R_HAT = 1.01
 WORST_R_HAT = 1.1
-"""Above this chains tell of different distributions, and their mean is that of none."""
+"""Above this chains are of different distributions, and their mean is that of none."""
 
 FEWEST_EFFECTIVE = 100.0
 """Effective draws for each chain, and at least in all, below which errors are not known."""
@@ -56,7 +56,7 @@ def diagnose_draws(
     Parameters
     ----------
     facts
-        What a engine tells of each transition, shape (n_chains, n_draws) each: of those that
+        What an engine says of each transition, shape (n_chains, n_draws) each: of those that
         follow trajectories ``is_divergent``, ``depth`` and ``energy``.
     max_depth
         Depth at which trees were cut off.

@@ -504,7 +504,7 @@ class Draws:
         Parameters
         ----------
         facts
-            What a engine tells of each draw, shape (n_chains, n_draws) each, by ArviZ's
+            What an engine says of each draw, shape (n_chains, n_draws) each, by ArviZ's
             names; they become its ``sample_stats``.
 
         Raises

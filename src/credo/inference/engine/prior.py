@@ -1,4 +1,4 @@
-"""Priors that no one has to write down: learned from data, or chosen by a rule.
+"""Empirical Bayes and objective priors: learned from data, or chosen by a rule.
 
 An empirical prior makes the data most probable. An objective prior follows from the likelihood
 alone: that of Jeffreys is the root of the Fisher information, and says the same in whatever

@@ -1,4 +1,4 @@
-"""Weights of models by how well their mixture would have predicted rows it had not seen."""
+"""Stacking: weights of models by how well their mixture predicts rows that were held out."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ from credo.inference.site.prior import (
     LinearPrior,
     SitePrior,
 )
-from credo.inference.site.problem import SiteProblem
+from credo.inference.site.problem import SitePosterior, SiteProblem
 from credo.inference.site.softmax import (
     ClassMode,
     SoftmaxLaplace,
@@ -224,7 +224,7 @@ class ExactLatent(_OneFunction):
         gradient = np.concatenate([by_kernel, found.parameter_gradient()])
         return LatentEvidence(found.log_evidence, gradient, last)
 
-    def _followed(self, problem: SiteProblem, state: Any) -> tuple[Any, Any]:
+    def _followed(self, problem: SiteProblem, state: Any) -> tuple[SitePosterior, Any]:
         """Return the belief, and what the next one starts from."""
         if isinstance(self.engine, ExpectationPropagation):
             return followed_sites(problem, state, self.engine)

@@ -1,4 +1,4 @@
-"""Densities of bumps around rows, and the width of bumps by rows that are left out."""
+"""Kernel density estimation: bumps around rows, and their width by rows that are left out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Linear regression whose noise has long tails: Student's t with unknown degrees of freedom.
+"""Robust regression: noise with long tails, Student's t with unknown degrees of freedom.
 
 A row far from the others has a small precision of its own and hardly moves the weights. Priors
 are those of the linear regression with normal noise: the prior variance ``s`` of the function

@@ -1,4 +1,4 @@
-"""Probabilities from scores: a sigmoid of the score for two classes, coupled pairs for several.
+"""Platt scaling: a sigmoid of the score as a probability, coupled pairs for several classes.
 
 Scores of rows that were learned from are too sure; the sigmoid is fitted to scores of rows held
 out [platt1999]_.

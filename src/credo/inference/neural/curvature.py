@@ -3,8 +3,8 @@
 The Gauss-Newton matrix is ``H = sum of (R J)^T (R J)`` over rows, with the Jacobian ``J`` of
 the outputs and a root ``R`` of the Fisher information of the outcome. It is kept whole, or its
 diagonal, or for each layer as a Kronecker product of the second moments of what comes in and of
-what comes back, ``H ~ A (x) G`` [martens2015]_. With the precisions of a prior on top, each is
-the precision matrix of a Gaussian. A prior precision of zero is flat.
+what comes back, ``H ~ A (x) G`` (K-FAC) [martens2015]_. With the precisions of a prior on top,
+each is the precision matrix of a Gaussian. A prior precision of zero is flat.
 """
 
 from __future__ import annotations

@@ -74,6 +74,11 @@ class SitePosterior(Protocol):
         ...
 
     @property
+    def log_evidence(self) -> float:
+        """Log probability of the outcomes, hidden numbers integrated out."""
+        ...
+
+    @property
     def mean(self) -> Array:
         """Means of the hidden numbers, shape (n,)."""
         ...

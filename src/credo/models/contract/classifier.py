@@ -17,7 +17,7 @@ from credo.models.contract.inputs import ClassLabels, KnownOutcomes
 from credo.numerics.array import Array
 from credo.numerics.warning import warn_user
 
-__all__ = ["DensityClassifier", "PredictiveClassifier"]
+__all__ = ["DensityClassifier", "LogClassifier", "PredictiveClassifier"]
 
 
 class PredictiveClassifier(KnownOutcomes, ClassifierMixin, BaseEstimator):
@@ -73,6 +73,23 @@ class PredictiveClassifier(KnownOutcomes, ClassifierMixin, BaseEstimator):
             for label, part in zip(self.classes_, probability.T, strict=True)
         }
         return frame_like(X, columns)
+
+
+class LogClassifier(PredictiveClassifier):
+    """A classifier that finds logs of class probabilities first, with all their digits."""
+
+    @abstractmethod
+    def predict_log_proba(self, X: ArrayLike) -> Array:
+        """Return log class probabilities (n, K), with their digits however small they are."""
+
+    def predict_dist(self, X: ArrayLike) -> Categorical:
+        """Return the distribution of the class, parameters integrated out, one per row."""
+        return Categorical(np.exp(self.predict_log_proba(X)), self.classes_)
+
+    def decision_function(self, X: ArrayLike) -> Array:
+        """Return log odds (n,) of the second of two classes, or log probabilities (n, K)."""
+        logs = self.predict_log_proba(X)
+        return logs[:, 1] - logs[:, 0] if len(self.classes_) == 2 else logs
 
 
 class DensityClassifier(PredictiveClassifier):

@@ -1,4 +1,4 @@
-"""One verdict on a posterior, with the numbers behind it."""
+"""Diagnosis of fitted models: a verdict on each kind of posterior, and what it rests on."""
 
 from __future__ import annotations
 

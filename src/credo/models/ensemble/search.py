@@ -1,4 +1,4 @@
-"""Settings chosen by evidence where a model has one, by held-out log score where not."""
+"""Grid search: settings by evidence where a model has one, by held-out log score where not."""
 
 from __future__ import annotations
 

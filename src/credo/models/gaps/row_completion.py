@@ -1,4 +1,4 @@
-"""What may stand in the gaps of rows: draws from a joint density of inputs and outcome.
+"""Multiple imputation: draws of what is in the gaps of rows, from one joint density.
 
 Inputs and a numeric outcome are taken to be jointly normal, inputs of each class normal by
 themselves. Given what a row has, the rest of it has a normal distribution too; some of its

@@ -12,7 +12,6 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from credo import features
-from credo.distributions.categorical import Categorical
 from credo.features.kernels.kernel import Kernel
 from credo.inference.engine.engine import Inference
 from credo.inference.kernel.latent_process import (
@@ -39,7 +38,7 @@ from credo.inference.site.likelihood import (
     OrderedLikelihood,
 )
 from credo.inference.site.softmax import SoftmaxLaplace
-from credo.models.contract.classifier import PredictiveClassifier
+from credo.models.contract.classifier import LogClassifier
 from credo.models.contract.inputs import first_labeled_rows, validated
 from credo.models.kernel.latent_setting import (
     LEARNING_ROWS,
@@ -67,7 +66,7 @@ BLOCK_ROWS = 2048
 Belief = LatentBelief | SoftmaxBelief | InducedBelief | InducedSoftmaxBelief
 
 
-class GaussianProcessClassifier(PredictiveClassifier):
+class GaussianProcessClassifier(LogClassifier):
     """Classification by random functions whose smoothness is learned.
 
     Two classes: ``p(second | x) = 1 / (1 + exp(-f(x)))`` with ``f ~ GP(0, k)``. Several: the
@@ -204,21 +203,12 @@ class GaussianProcessClassifier(PredictiveClassifier):
         self.evidence_of_, self.evidence_flat_ = "y given X", ()
         return self
 
-    def predict_dist(self, X: ArrayLike) -> Categorical:
-        """Return the distribution of the class, functions integrated out, one per row."""
-        return Categorical(np.exp(self.predict_log_proba(X)), self.classes_)
-
     def predict_log_proba(self, X: ArrayLike) -> Array:
         """Return log class probabilities (n, K), with their digits however small they are."""
         check_is_fitted(self)
         x = np.asarray(validated(self, X, reset=False, dtype=np.float64))
         blocks = [x[i : i + BLOCK_ROWS] for i in range(0, len(x), BLOCK_ROWS)]
         return np.concatenate([self._log_probability(block) for block in blocks])
-
-    def decision_function(self, X: ArrayLike) -> Array:
-        """Return log odds (n,) of the second of two classes, or log probabilities (n, K)."""
-        logs = self.predict_log_proba(X)
-        return logs[:, 1] - logs[:, 0] if len(self.classes_) == 2 else logs
 
     def log_evidence_at(
         self, log_parameters: ArrayLike | None = None, gradient: bool = False

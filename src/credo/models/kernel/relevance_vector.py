@@ -14,7 +14,6 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from credo import features
-from credo.distributions.categorical import Categorical
 from credo.distributions.gamma import Gamma
 from credo.distributions.predictive import Predictive
 from credo.families.linear import LinearStatistics
@@ -30,7 +29,7 @@ from credo.inference.logistic.automatic_relevance import (
     LogisticRelevanceBelief,
     LogisticRelevanceProblem,
 )
-from credo.models.contract.classifier import PredictiveClassifier
+from credo.models.contract.classifier import LogClassifier
 from credo.models.contract.inputs import (
     LARGEST,
     first_labeled_rows,
@@ -209,7 +208,7 @@ class RelevanceVectorRegressor(PredictiveRegressor):
         return self
 
 
-class RelevanceVectorClassifier(PredictiveClassifier):
+class RelevanceVectorClassifier(LogClassifier):
     """Classification by kernels at a few training rows, which the evidence chooses.
 
     Two classes: ``log odds = intercept + sum_i w_i k(x, x_i)`` with ``w_i ~ N(0, 1 / a_i)``.
@@ -308,19 +307,10 @@ class RelevanceVectorClassifier(PredictiveClassifier):
         self.n_vectors_ = len(used)
         return self._set_belief(found)
 
-    def predict_dist(self, X: ArrayLike) -> Categorical:
-        """Return the distribution of the class, weights integrated out, one per row."""
-        return Categorical(np.exp(self.predict_log_proba(X)), self.classes_)
-
     def predict_log_proba(self, X: ArrayLike) -> Array:
         """Return log class probabilities (n, K), with their digits however small they are."""
         parts = [self.posterior_.log_probability(part) for part in _fitted_designs(self, X)]
         return np.concatenate(parts)
-
-    def decision_function(self, X: ArrayLike) -> Array:
-        """Return log odds (n,) of the second of two classes, or log probabilities (n, K)."""
-        logs = self.predict_log_proba(X)
-        return logs[:, 1] - logs[:, 0] if len(self.classes_) == 2 else logs
 
     def settled(self) -> Self:
         """Return an unfitted copy with the kernel that was chosen."""

@@ -1,4 +1,4 @@
-"""Kernel density: a bump around each row, whose width the rows left out choose."""
+"""Kernel density estimation: a bump around each row, whose width the rows left out choose."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every mixture answers: components of rows, densities, draws, and rows that are odd."""
+"""What every mixture answers: components of rows, densities, draws, anomalies."""
 
 from __future__ import annotations
 

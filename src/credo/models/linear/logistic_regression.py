@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from credo import features
-from credo.distributions.categorical import Categorical
 from credo.distributions.normal import Normal
 from credo.features.basis import Basis
 from credo.inference.density.laplace import LaplaceApproximation
@@ -25,7 +24,7 @@ from credo.inference.logistic.learning import (
     LogisticLearning,
 )
 from credo.inference.logistic.problem import LogisticBelief
-from credo.models.contract.classifier import PredictiveClassifier
+from credo.models.contract.classifier import LogClassifier
 from credo.models.contract.diagnosis import diagnose_logistic
 from credo.models.contract.inputs import (
     design,
@@ -51,7 +50,7 @@ from credo.validation.held_out import Forget
 __all__ = ["LogisticRegression"]
 
 
-class LogisticRegression(PredictiveClassifier):
+class LogisticRegression(LogClassifier):
     """Linear classification that knows how sure it is.
 
     Class probabilities are ``softmax(intercept + W b(x))``, weights normal around zero,
@@ -184,19 +183,10 @@ class LogisticRegression(PredictiveClassifier):
         with threads_for_matrix(self.posterior_.mean.size):
             return self._set_belief()
 
-    def predict_dist(self, X: ArrayLike) -> Categorical:
-        """Return the distribution of the class, weights integrated out, one entry per row."""
-        return Categorical(np.exp(self.predict_log_proba(X)), self.classes_)
-
     def predict_log_proba(self, X: ArrayLike) -> Array:
         """Return log class probabilities (n, K), with their digits however small they are."""
         columns = fitted_design(self, X)
         return self.posterior_.log_probability(columns, self.integration == "quadrature")
-
-    def decision_function(self, X: ArrayLike) -> Array:
-        """Return log odds (n,) of the second of two classes, or log probabilities (n, K)."""
-        logs = self.predict_log_proba(X)
-        return logs[:, 1] - logs[:, 0] if len(self.classes_) == 2 else logs
 
     def forgetting(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None

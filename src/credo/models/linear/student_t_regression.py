@@ -1,4 +1,4 @@
-"""Linear regression that rows far from the others hardly move."""
+"""Robust regression: a linear one that rows far from the others hardly move."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Regression and classification by neural networks whose weights are integrated out."""
+"""Bayesian neural networks: regression and classification, weights integrated out."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from credo.distributions.categorical import Categorical
 from credo.distributions.normal import Normal
 from credo.distributions.predictive import Predictive
 from credo.distributions.student_t import StudentT
@@ -38,7 +37,7 @@ from credo.inference.neural.sampling import (
     drawn_networks,
 )
 from credo.inference.neural.training import NetworkEnsemble, NetworkLaplace
-from credo.models.contract.classifier import PredictiveClassifier
+from credo.models.contract.classifier import LogClassifier
 from credo.models.contract.inputs import (
     first_labeled_rows,
     generator,
@@ -387,7 +386,7 @@ def _require_varying(targets: Array, units: Standardized) -> None:
     )
 
 
-class NeuralNetworkClassifier(PredictiveClassifier):
+class NeuralNetworkClassifier(LogClassifier):
     """Classification by layers of units, ``p(class | x) = softmax(h(x, w))``.
 
     Probabilities are averaged over the weights that the rows leave possible, so that they are
@@ -484,10 +483,6 @@ class NeuralNetworkClassifier(PredictiveClassifier):
         self.evidence_of_, self.evidence_flat_ = "y given X", ("intercept",)
         return self
 
-    def predict_dist(self, X: ArrayLike) -> Categorical:
-        """Return the distribution of the class, weights integrated out, one entry per row."""
-        return Categorical(np.exp(self.predict_log_proba(X)), self.classes_)
-
     def predict_log_proba(self, X: ArrayLike) -> Array:
         """Return log class probabilities (n, K), with their digits however small they are."""
         rows, posterior = self._rows(X), self.posterior_
@@ -495,11 +490,6 @@ class NeuralNetworkClassifier(PredictiveClassifier):
         if len(logs) == 1:
             return logs[0]
         return log_sum_exp(np.stack(logs), axis=0, weights=posterior.shares[:, None, None])
-
-    def decision_function(self, X: ArrayLike) -> Array:
-        """Return log odds (n,) of the second of two classes, or log probabilities (n, K)."""
-        logs = self.predict_log_proba(X)
-        return logs[:, 1] - logs[:, 0] if len(self.classes_) == 2 else logs
 
     def sample_probabilities(self, X: ArrayLike, n: int, random_state: Any = None) -> Array:
         """Return class probabilities under ``n`` draws of the weights, (n, n_samples, K)."""
