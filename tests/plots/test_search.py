@@ -31,6 +31,25 @@ def test_colors_are_the_held_out_scores_and_the_best_is_framed(ax):
     assert next(text.get_text() for text in ax.texts) == f"{shown[0, 0]:.3g}"
 
 
+def test_long_numbers_are_short_and_have_room(ax):
+    lengths = np.logspace(-2, 1, 10)
+    kernels = [SquaredExponential(length) for length in lengths]
+    settings_map(SupportVectorClassifier(kernels, C=(0.1, 1.0)).fit(X, Y), ax=ax)
+    shown = labels(ax.xaxis)
+    assert len(set(shown)) == 10
+    assert max(map(len, shown)) <= 6
+    assert_allclose([float(word) for word in shown], lengths, rtol=6e-3)
+    ax.figure.canvas.draw()
+    boxes = [label.get_window_extent() for label in ax.xaxis.get_ticklabels()]
+    assert all(a.x1 < b.x0 for a, b in zip(boxes[:-1], boxes[1:], strict=True))
+
+
+def test_numbers_that_differ_in_late_digits_are_written_out(ax):
+    kernels = [SquaredExponential(length) for length in (1.000001, 1.000002)]
+    settings_map(SupportVectorClassifier(kernels, C=(0.1, 1.0)).fit(X, Y), x="C", ax=ax)
+    assert labels(ax.yaxis) == ["1.000001", "1.000002"]
+
+
 def test_a_search_of_scikit_learn_is_drawn_too(ax):
     search = GridSearchCV(SVC(), {"gamma": [0.1, 1.0, 10.0], "C": [1.0, 100.0]}).fit(X, Y)
     settings_map(search, x="C", ax=ax)

@@ -18,6 +18,12 @@ __all__ = ["settings_map"]
 MOST_NUMBERS = 150
 """Cells up to which the score is written into each."""
 
+MOST_LETTERS = 45
+"""Letters of labels, with the space between them, that have room beside each other."""
+
+DIGITS_KEPT = 5
+"""Letters of a number up to which it is written as it is."""
+
 
 def settings_map(
     search: Any, x: str | None = None, y: str | None = None, ax: Axes | None = None
@@ -66,6 +72,8 @@ def settings_map(
     _write(ax, score)
     words, about = _words(columns)
     ax.set_xticks(np.arange(len(columns)), words)
+    if len("  ".join(words)) > MOST_LETTERS:
+        ax.tick_params(axis="x", rotation=90)
     words_up, about_up = _words(rows)
     ax.set_yticks(np.arange(len(rows)), words_up)
     return tidy(ax, across + about, upward + about_up)
@@ -114,13 +122,23 @@ def _words(values: Sequence[Any]) -> tuple[list[str], str]:
     """Return values as labels, and what stands around the part in which they differ."""
     if all(isinstance(value, int | float | np.number) for value in values):
         return [f"{value:.3g}" for value in values], ""
-    words = [repr(value) for value in values]
+    words = _short_numbers([repr(value) for value in values])
     before = re.sub(r"[\w.]*$", "", _shared_start(words))
     after = re.sub(r"^[\w.]*", "", _shared_start([word[::-1] for word in words])[::-1])
     if len(words) < 2 or not before or not after:
         return [shortened(word) for word in words], ""
     inner = [shortened(word[len(before) : len(word) - len(after)]) for word in words]
     return inner, f": {before}…{after}"
+
+
+def _short_numbers(words: list[str]) -> list[str]:
+    """Return words whose numbers have three digits, if these tell them apart."""
+    short = [re.sub(r"\d+\.\d+(e[+-]?\d+)?", _three_digits, word) for word in words]
+    return short if len(set(short)) == len(set(words)) else words
+
+
+def _three_digits(found: re.Match[str]) -> str:
+    return f"{float(found[0]):.3g}" if len(found[0]) > DIGITS_KEPT else found[0]
 
 
 def _shared_start(words: Sequence[str]) -> str:

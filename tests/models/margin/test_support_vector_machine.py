@@ -355,7 +355,7 @@ def test_a_function_that_is_no_kernel_is_refused_before_any_step():
 
 def test_weights_of_columns_are_asked_with_a_linear_kernel_alone():
     with pytest.raises(AttributeError, match="linear kernel"):
-        SupportVectorClassifier().fit(X, Y).coef_  # noqa: B018
+        _ = SupportVectorClassifier().fit(X, Y).coef_
     model = SupportVectorRegressor(2.0 * Linear((1.0, 0.5, 4.0))).fit(Z, NUMBER)
     assert_allclose(Z @ model.coef_[0] + model.intercept_[0], model.predict(Z), atol=1e-9)
 
