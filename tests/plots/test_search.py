@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -41,7 +43,7 @@ def test_long_numbers_are_short_and_have_room(ax):
     assert_allclose([float(word) for word in shown], lengths, rtol=6e-3)
     ax.figure.canvas.draw()
     boxes = [label.get_window_extent() for label in ax.xaxis.get_ticklabels()]
-    assert all(a.x1 < b.x0 for a, b in zip(boxes[:-1], boxes[1:], strict=True))
+    assert all(a.x1 < b.x0 for a, b in pairwise(boxes))
 
 
 def test_numbers_that_differ_in_late_digits_are_written_out(ax):
