@@ -3,6 +3,7 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import numba
@@ -176,6 +177,23 @@ def test_who_waits_for_the_compiler_in_a_terminal_is_told_once(kept, monkeypatch
         for path in kept():
             path.unlink()
         assert stream.getvalue() == said
+
+
+def test_who_waits_for_a_single_long_loop_is_told_while_it_is_compiled(monkeypatch):
+    monkeypatch.setattr(module, "PATIENCE", 0.01)
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    spoken = threading.Event()
+    monkeypatch.setattr(sys.stderr, "flush", spoken.set)
+    compiling = module._Waiting().during(lambda: spoken.wait(10.0))
+    assert compiling()
+    assert sys.stderr.getvalue() == "credo: compiling, once ...\n"
+
+
+def test_at_a_prompt_or_in_a_notebook_people_are_told_as_well(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    assert not module._is_watched()
+    monkeypatch.setattr(sys, "ps1", ">>> ", raising=False)
+    assert module._is_watched()
 
 
 def test_who_cannot_keep_what_is_compiled_is_told_what_to_do(kept, monkeypatch):

@@ -16,6 +16,7 @@ import secrets
 import stat
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -140,10 +141,15 @@ class _Keeper:
 
 
 class _Waiting:
-    """Time that people have waited for the compiler, who get a message once it is long."""
+    """Time that people have waited for the compiler, who get a message once it is long.
+
+    The message comes from a thread of its own: a single loop may take half a minute.
+    """
 
     def __init__(self) -> None:
         self._depth, self._since, self._total, self._has_spoken = 0, 0.0, 0.0, False
+        self._timer: threading.Timer | None = None
+        self._lock = threading.Lock()
 
     def during(self, work: Callable[..., Any]) -> Callable[..., Any]:
         """Return a function that compiles, and notes that it does, perhaps inside another."""
@@ -158,22 +164,31 @@ class _Waiting:
         return noted
 
     def _begin(self) -> None:
-        if not self._depth:
-            self._since = time.monotonic()
         self._depth += 1
-        self._tell()
+        if self._depth > 1:
+            return
+        self._since = time.monotonic()
+        if not self._has_spoken and _is_watched():
+            self._timer = threading.Timer(max(PATIENCE - self._total, 0.0), self._tell)
+            self._timer.daemon = True
+            self._timer.start()
 
     def _end(self) -> None:
-        self._tell()
         self._depth -= 1
-        if not self._depth:
-            self._total += time.monotonic() - self._since
+        if self._depth:
+            return
+        self._total += time.monotonic() - self._since
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+            if self._total >= PATIENCE:
+                self._tell()
 
     def _tell(self) -> None:
-        waited = self._total + time.monotonic() - self._since
-        if self._has_spoken or waited < PATIENCE or not _is_watched():
+        with self._lock:
+            has_spoken, self._has_spoken = self._has_spoken, True
+        if has_spoken:
             return
-        self._has_spoken = True
         often = (
             "once"
             if _folders().writable
@@ -187,7 +202,8 @@ _waiting = _Waiting()
 
 
 def _is_watched() -> bool:
-    return sys.stderr is not None and sys.stderr.isatty()
+    """Return whether people look on: at a terminal, or at a prompt or notebook."""
+    return hasattr(sys, "ps1") or (sys.stderr is not None and sys.stderr.isatty())
 
 
 def _sealed(content: bytes) -> bytes:

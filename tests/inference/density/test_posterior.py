@@ -20,6 +20,7 @@ from credo.inference import (
     NoUTurnSampling,
     Parameter,
     Pathfinder,
+    SequentialMonteCarlo,
 )
 from credo.inference.engine.engine import ConvergenceWarning
 
@@ -135,8 +136,8 @@ def test_engines_are_asked_for_by_name_or_as_values(inference):
 
 
 def test_unknown_engines_are_refused():
-    with pytest.raises(ValueError, match=r"auto.*nuts"):
-        credo.posterior(coin, SHARE, (7, 3), inference="gibs")
+    with pytest.raises(ValueError, match=r"inference must be .*auto.*smc.*Did you mean 'nuts'"):
+        credo.posterior(coin, SHARE, (7, 3), inference="nutz")
     with pytest.raises(ValueError, match="draws must be a whole number"):
         credo.posterior(coin, SHARE, (7, 3), draws=0)
 
@@ -191,6 +192,9 @@ def test_compiled_and_plain_functions_agree():
     assert_allclose(laplace.draws.mean("beta"), plain.draws.mean("beta"), atol=0.05)
 
 
+COLUMNS = ("mean", "std", "low", "high", "mean_error", "effective_draws", "r_hat")
+
+
 def apart(x):
     """Return two peaks that no trajectory joins."""
     return np.logaddexp(-0.5 * (x - 30.0) ** 2, -0.5 * (x + 30.0) ** 2)
@@ -214,6 +218,52 @@ def test_chains_that_do_not_mix_have_no_mean_and_say_so():
     assert "The chains do not agree about x" in verdict.findings[0]
     assert "doubtful" in repr(found)
     assert "doubtful" in str(found)
+
+
+def test_peaks_that_no_chain_joins_are_drawn_by_particles_and_that_is_said():
+    found = credo.posterior(apart, {"x": Parameter()}, draws=500, random_state=0)
+    assert found.method == "sequential Monte Carlo"
+    assert "did not agree about x" in " ".join(found.notes)
+    assert found.draws["x"].shape == (4, 500)
+    assert (found.draws["x"] > 0.0).mean() == pytest.approx(0.5, abs=0.15)
+    exact = np.log(2.0 * np.sqrt(2.0 * np.pi))
+    assert found.log_evidence == pytest.approx(exact, abs=4.0 * found.log_evidence_error)
+
+
+def test_particles_whose_runs_see_different_things_are_not_sound():
+    def narrow(x):
+        return -5e3 * np.sum(x**2)
+
+    few, many = (
+        credo.posterior(
+            narrow,
+            {"x": Parameter(8)},
+            inference=SequentialMonteCarlo(n_particles=n),
+            random_state=1,
+        ).diagnose()
+        for n in (15, 1000)
+    )
+    assert not few.is_sound
+    assert "more particles" in few.findings[-1]
+    assert many.is_sound
+
+
+def test_a_single_draw_has_no_mean_and_says_so():
+    with pytest.warns(ConvergenceWarning, match="read diagnose"):
+        found = credo.posterior(
+            coin, SHARE, (7, 3), chains=1, draws=1, inference="nuts", random_state=0
+        )
+    assert np.isnan(found.summary().loc["probability", "mean"])
+    assert found.summary().loc["probability", "verdict"] == "too few draws"
+    assert "at least 4 draws" in found.diagnose().findings[0]
+
+
+def test_what_is_printed_fits_a_terminal():
+    found = credo.posterior(coin, SHARE, (7, 3), random_state=0)
+    table = str(found).splitlines()[-2:]
+    assert table[0].split() == list(COLUMNS)
+    assert table[1].startswith("probability 0.66")
+    assert max(map(len, table)) <= 96
 
 
 def test_a_run_that_was_cut_short_is_not_sound():

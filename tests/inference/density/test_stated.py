@@ -135,6 +135,22 @@ def test_a_gradient_must_name_each_parameter():
         stated_problem((by_keyword, lambda level, scale, data: {"level": level}), PARAMETERS, Y)
 
 
+def test_arguments_of_other_names_are_told_from_errors_of_the_density():
+    with pytest.raises(TypeError, match=r"arguments named \['x'\].*found arguments \(y\)"):
+        stated_problem(lambda y: -(y**2), {"x": Parameter()}, None)
+
+
+def test_an_error_of_the_density_itself_is_passed_on():
+    with pytest.raises(ZeroDivisionError, match="division"):
+        stated_problem(lambda x: 1 / 0, {"x": Parameter()}, None)
+
+
+@pytest.mark.parametrize("answer", [None, "1.0", [1.0, 2.0], 1j])
+def test_an_answer_that_is_no_number_is_refused(answer):
+    with pytest.raises(BadDensity, match="must return one real number"):
+        stated_problem(lambda x: answer, {"x": Parameter()}, None)
+
+
 def test_one_number_is_asked_for():
     with pytest.raises(BadDensity, match="must return one real number"):
         stated_problem(lambda x: -(x**2), {"x": Parameter(3)}, None)

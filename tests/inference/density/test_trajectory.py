@@ -334,6 +334,35 @@ def test_a_density_without_end_is_improper(name):
         run(NoUTurnSampling(), problem, np.random.default_rng(0))
 
 
+@pytest.mark.parametrize("kind", [NoUTurnSampling, HamiltonianMonteCarlo])
+def test_a_density_without_end_along_a_sum_is_improper(kind):
+    n_calls = []
+
+    def density(values):
+        n_calls.append(1)
+        x, y = values["x"], values["y"]
+        rest = x[0] + y - 1.0
+        return -0.5 * float(rest**2 + x[1] ** 2), {"x": -np.array([rest, x[1]]), "y": -rest}
+
+    problem = LogDensity(Parameters({"x": real(2), "y": real()}), density)
+    with pytest.raises(ImproperDensity, match=r"does not along x\[0\] and y at once"):
+        run(kind(), problem, np.random.default_rng(0))
+    assert len(n_calls) < 30_000
+
+
+def test_a_density_that_is_hardly_more_than_flat_is_proper():
+    precision = np.array([[1.0, 1.0], [1.0, 1.0 + 1e-8]])
+
+    def density(values):
+        slope = -precision @ values["x"]
+        return 0.5 * float(values["x"] @ slope), {"x": slope}
+
+    problem = LogDensity(Parameters({"x": real(2)}), density)
+    engine = NoUTurnSampling(n_draws=50, warm_up=50, metric="dense")
+    found = run(engine, problem, np.random.default_rng(0))
+    assert np.ptp(found.posterior.pooled("x")[:, 0]) > 1e3
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [

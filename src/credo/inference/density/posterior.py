@@ -3,7 +3,8 @@
 `posterior` is the front door to the engines of densities. By itself it looks for the mode from
 several starts, takes Laplace's Gaussian there, and weighs draws of it by what they should have
 been: if the weights have a light tail, the weighted draws are the answer, and else the density
-is followed by the no-U-turn sampling. What was done is said.
+is followed by the no-U-turn sampling. Where searches found several modes that its chains do not
+join, particles are led there. What was done is said.
 """
 
 from __future__ import annotations
@@ -34,10 +35,10 @@ from credo.inference.density.laplace import LaplaceApproximation, approach
 from credo.inference.density.metropolis import Metropolis
 from credo.inference.density.pathfinder import Pathfinder
 from credo.inference.density.start import BadDensity, find_start
-from credo.inference.density.tempering import SequentialMonteCarlo
+from credo.inference.density.tempering import Particles, SequentialMonteCarlo
 from credo.inference.density.trajectory import FACTS, NoUTurnSampling, TrajectoryState
-from credo.inference.engine.diagnosis import Diagnosis, diagnose_draws, is_mixed
-from credo.inference.engine.draws import Draws
+from credo.inference.engine.diagnosis import WORST_R_HAT, Diagnosis, diagnose_draws, is_mixed
+from credo.inference.engine.draws import FEWEST_DRAWS, Draws
 from credo.inference.engine.engine import ConvergenceWarning, Inference, Seconds, Stop, run
 from credo.inference.engine.method import density_engine
 from credo.inference.engine.pareto import largest_k_hat, pareto_smoothed
@@ -84,6 +85,13 @@ SETTINGS = ("seconds", "stop", "executor", "on_step", "checkpoint")
 
 WIDE = 3.0
 """Width of free numbers around modes from which particles begin."""
+
+SEVERAL = "ended at different modes"
+
+MOST_EVIDENCE_ERROR = 0.3
+"""Error of the log evidence above which runs of particles may have seen different modes."""
+
+MORE_PARTICLES = "Use more particles: inference=SequentialMonteCarlo(n_particles=5000)."
 
 OTHER_MODE = 10.0
 """Nats below the best mode up to which another one matters."""
@@ -158,7 +166,8 @@ class Posterior:
         mixed = np.concatenate([np.ravel(x) for x in is_mixed(self.draws).values()])
         known = [name for name in table.columns if name not in _WORTHS]
         table.loc[~mixed, known] = np.nan
-        table["verdict"] = np.where(mixed, "mixed", "chains do not agree")
+        apart = "too few draws" if self.draws.n_draws < FEWEST_DRAWS else "chains do not agree"
+        table["verdict"] = np.where(mixed, "mixed", apart)
         return table
 
     def diagnose(self) -> Diagnosis:
@@ -169,7 +178,10 @@ class Posterior:
                 "out for draws."
             )
             return Diagnosis(self.inference.status.has_converged, (alone,), {})
-        found = diagnose_draws(self.draws, self.facts, self.max_depth)
+        if isinstance(self.inference.state, Particles):
+            found = self._of_particles()
+        else:
+            found = diagnose_draws(self.draws, self.facts, self.max_depth)
         if not np.isnan(self.k_hat):
             found = self._with_k_hat(found)
         if self.inference.status.has_converged:
@@ -261,13 +273,34 @@ class Posterior:
         )
         return Diagnosis(False, (*found.findings, far), numbers)
 
+    def _of_particles(self) -> Diagnosis:
+        """Return the verdict on particles, of which those of each run are a chain."""
+        of_runs = replace(self.inference.posterior, log_weight=None)
+        table = of_runs.summary()
+        numbers = {
+            "largest R-hat of runs": float(table["r_hat"].max()),
+            "error of the log evidence": self.log_evidence_error,
+        }
+        findings = []
+        if not numbers["largest R-hat of runs"] <= WORST_R_HAT:
+            worst = table["r_hat"].fillna(np.inf).idxmax()
+            findings.append(
+                f"Runs of particles do not agree about {worst}: R-hat must be at most "
+                f"{WORST_R_HAT}. {MORE_PARTICLES}"
+            )
+        if not self.log_evidence_error <= MOST_EVIDENCE_ERROR:
+            findings.append(
+                "The log evidence is rough, and modes may be missed: its error must be at most "
+                f"{MOST_EVIDENCE_ERROR}; found {self.log_evidence_error:.2g}. {MORE_PARTICLES}"
+            )
+        return Diagnosis(not findings, tuple(findings), numbers)
+
     def to_arviz(self) -> Any:
         """Return what ArviZ reads, with what the engine says of each draw."""
         return self.draws.to_arviz(_for_arviz(self.facts))
 
     def __str__(self) -> str:
-        with pd.option_context("display.width", 96, "display.max_columns", 12):
-            table = str(self.summary().round(4))
+        table = _shown(self.summary())
         return "\n".join(
             [f"{self.method}: {self.status}", *self.notes, str(self.diagnose()), table]
         )
@@ -275,6 +308,17 @@ class Posterior:
     def __repr__(self) -> str:
         verdict = "sound" if self.diagnose().is_sound else "doubtful"
         return f"Posterior({self.draws!r}, {self.method}, {verdict})"
+
+
+def _shown(table: pd.DataFrame) -> str:
+    """Return a summary in lines of a terminal, to the digits that its errors leave."""
+    if "mean" in table:
+        kept = ("mean", "std", "low", "high", "mean_error", "effective_draws", "r_hat")
+        verdict = table["verdict"].where(table["verdict"] != "mixed", "")
+        table = table[list(kept)].round({"effective_draws": 0})
+        table = table.assign(verdict=verdict) if verdict.any() else table
+    with pd.option_context("display.width", 120, "display.max_columns", 12):
+        return table.to_string(float_format="{:.4g}".format)
 
 
 STATISTICS: Mapping[str, Callable[[Array], Any]] = {
@@ -419,9 +463,10 @@ def posterior(
         Handed to the density: after the dictionary, as the argument ``data``, or, if a
         dictionary of names that are arguments, by keyword. To a compiled function, arrays.
     inference
-        "auto": Laplace's approximation if importance ratios confirm it, else NUTS; "map",
-        "laplace", "pathfinder", "variational", "nuts", "hmc", "metropolis"; "smc" for several
-        modes and the evidence; or an engine such as ``NoUTurnSampling(acceptance=0.95)``, whose
+        "auto": Laplace's approximation if importance ratios confirm it, else NUTS, and "smc" if
+        its chains do not join several modes that were found; "map", "laplace", "pathfinder",
+        "variational", "nuts", "hmc", "metropolis"; "smc" for several modes and the evidence; or
+        an engine such as ``NoUTurnSampling(acceptance=0.95)``, whose
         own numbers of draws hold.
     chains, draws
         Chains, and draws of each.
@@ -540,7 +585,14 @@ def _auto(asked: _Asked) -> Posterior:
         why = found.notes[-1].removeprefix("But ").rstrip(".")
         why = why[0].upper() + why[1:]
     engine = NoUTurnSampling(n_draws=asked.draws, acceptance=CAREFUL)
-    return _drawn(asked, engine, (f"{why}, so the density was followed by NUTS.",))
+    notes = (f"{why}, so the density was followed by NUTS.",)
+    drawn = _run(asked, engine, notes)
+    if SEVERAL in why and _apart(drawn) and asked.seconds_left and not asked.settings:
+        led = _tempered(asked)
+        but = f"Chains of NUTS did not agree about {', '.join(_apart(drawn))}."
+        return replace(led, notes=(asked.note, *notes, but, *led.notes[1:]))
+    _warn(drawn)
+    return drawn
 
 
 def _nuts(asked: _Asked) -> Posterior:
@@ -612,7 +664,7 @@ def _laplace(asked: _Asked, engine: LaplaceApproximation | None = None) -> Poste
     others = [value for value, x in modes if _is_other(found, x, modes[0][1])]
     notes = result.notes
     if result.k_hat < GOOD_K_HAT and others and max(others) > modes[0][0] - OTHER_MODE:
-        notes = (*notes, "But searches from several starts ended at different modes.")
+        notes = (*notes, f"But searches from several starts {SEVERAL}.")
     mode = asked.problem.parameters.constrain(modes[0][1])
     return replace(result, notes=notes, mode=mode)
 
@@ -707,6 +759,13 @@ _WAYS = {
 
 def _drawn(asked: _Asked, engine: Any, notes: tuple[str, ...]) -> Posterior:
     """Return what an engine draws, and warn where its chains do not agree."""
+    result = _run(asked, engine, notes)
+    _warn(result)
+    return result
+
+
+def _run(asked: _Asked, engine: Any, notes: tuple[str, ...]) -> Posterior:
+    """Return what an engine draws."""
     is_compiled = isinstance(getattr(asked.problem, "density", None), CompiledDensity)
     settings = dict(asked.settings)
     if isinstance(engine, Metropolis):
@@ -728,7 +787,7 @@ def _drawn(asked: _Asked, engine: Any, notes: tuple[str, ...]) -> Posterior:
         facts = {name: found.state.facts[..., i] for i, name in enumerate(FACTS)}
     if _is_warm_up(engine, found):
         notes = (*notes, "All draws are of the warm-up, in which chains are on their way.")
-    result = Posterior(
+    return Posterior(
         found.posterior,
         found,
         found.account.method,
@@ -737,8 +796,6 @@ def _drawn(asked: _Asked, engine: Any, notes: tuple[str, ...]) -> Posterior:
         facts=facts,
         max_depth=getattr(engine, "max_depth", None),
     )
-    _warn(result)
-    return result
 
 
 def _is_warm_up(engine: Any, found: Inference) -> bool:
@@ -747,9 +804,13 @@ def _is_warm_up(engine: Any, found: Inference) -> bool:
     return is_short and not getattr(found.state, "is_warm", True)
 
 
+def _apart(result: Posterior) -> list[str]:
+    """Return names of what chains do not agree about."""
+    return [name for name, x in is_mixed(result.draws).items() if not np.all(x)]
+
+
 def _warn(result: Posterior) -> None:
-    mixed = is_mixed(result.draws)
-    apart = [name for name, x in mixed.items() if not np.all(x)]
+    apart = _apart(result)
     if apart:
         warn_user(
             f"chains must agree to be averaged; found that those of {', '.join(apart)} do not. "
@@ -1206,7 +1267,7 @@ def _gradient_of(
     free = np.zeros(parameters.n_free) if guess is None else guess
     values = parameters.constrain(free)
     with np.errstate(all="ignore"):
-        found = _call(function, parameters.names, data)(values)
+        found = _first_answer(function, parameters.names, data, values)
     if isinstance(found, tuple) and len(found) == 2:
         return "own"
     _require_number(found)
@@ -1218,6 +1279,30 @@ def _gradient_of(
             '(log_density, "jax").'
         )
     return "complex" if _takes_complex(parameters, function, data, free) else "differences"
+
+
+def _first_answer(
+    function: Callable[..., Any], names: Sequence[str], data: Any, values: Values
+) -> Any:
+    """Return what a function answers; say how it was called where that may be why it fails."""
+    try:
+        return _call(function, names, data)(values)
+    except (TypeError, KeyError, IndexError) as error:
+        if _given(function, names, data) is not None:
+            raise
+        called = "a dictionary of them" + ("" if data is None else " and the data")
+        raise TypeError(
+            f"log_density must have arguments named {list(names)}, or take {called}; found "
+            f"{_signature(function)}, which failed: {error}. Name its arguments like the "
+            "parameters."
+        ) from error
+
+
+def _signature(function: Callable[..., Any]) -> str:
+    try:
+        return f"arguments {inspect.signature(function)}"
+    except (TypeError, ValueError):
+        return "arguments that are not known"
 
 
 def _takes_complex(
@@ -1310,7 +1395,8 @@ def _require_form(problem: LogDensity, values: Values) -> None:
 
 
 def _require_number(value: Any) -> None:
-    if np.shape(value) != () or not np.isrealobj(value):
+    kind = np.asarray(value).dtype.kind
+    if np.shape(value) != () or kind not in "fiub":
         raise BadDensity(
             f"log_density must return one real number; found {quote(value)}. Sum over rows."
         )

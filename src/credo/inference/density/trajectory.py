@@ -60,6 +60,15 @@ LAST_SHARE = 0.1
 FLAT = 1e6
 """Length of a step, in standard deviations, that only a density without end accepts."""
 
+SAME = 1e-12
+"""Share of the squares of slopes along a direction in which the density may be flat."""
+
+ENDLESS = 1e9
+"""Distance at which a flat density is what it is here, but for rounding."""
+
+ROUNDED = 1e-5
+"""Relative rounding of a log density so far away."""
+
 FAR = 1e30
 """Free numbers beyond this are those of draws that ran away."""
 
@@ -309,7 +318,7 @@ class _Trajectories:
             depth = min(depth, FIRST_DEPTH)
         after = _walked(problem, state, n, rng, (depth, length, self.acceptance))
         if not state.is_warm and after.n_draws > FIRST_BLOCK:
-            _require_proper(problem, after)
+            _require_proper(problem, after, depth)
         if state.is_warm or after.n_draws > (1.0 - LAST_SHARE) * self.warm_up:
             return after
         half = after.n_draws // 2
@@ -474,20 +483,40 @@ def _first_step(
     return size
 
 
-def _require_proper(problem: LogDensity, state: TrajectoryState) -> None:
-    """Refuse a density that is flat along a number, or along which draws run away."""
+def _require_proper(problem: LogDensity, state: TrajectoryState, max_depth: int) -> None:
+    """Refuse a density that is flat along a direction, or along which draws run away."""
     free, half = state.here[0, 0], state.n_draws // 2
-    is_flat = np.all(state.slopes[0, half:] == 0.0, axis=0)
+    slopes = state.slopes[0, half:]
+    is_flat = np.all(slopes == 0.0, axis=0)
     if state.step[0, 0] > FLAT or is_flat.any() or np.abs(free).max() > FAR:
-        raise _improper(problem, np.where(is_flat, np.inf, np.abs(free)))
+        raise _improper(problem, [np.argmax(np.where(is_flat, np.inf, np.abs(free)))])
+    depth = state.facts[0, half:, FACTS.index("depth")]
+    # Some paths along a flat direction never come back.
+    if len(slopes) > len(free) and depth.max() >= max_depth:
+        _require_end(problem, free, slopes, float(state.log_density[0]))
 
 
-def _improper(problem: LogDensity, distance: Array) -> ImproperDensity:
-    """Return the error that names the number that is furthest out."""
+def _require_end(problem: LogDensity, free: Array, slopes: Array, value: float) -> None:
+    """Refuse a density that far away is what it is here, along what no slope has a part in."""
+    unit = clipped(np.abs(slopes).max(axis=0))
+    shares, ways = np.linalg.eigh((slopes / unit).T @ (slopes / unit))
+    if shares[0] > SAME * shares[-1]:
+        return
+    way = ways[:, 0] / unit
+    way /= np.abs(way).max()
+    with np.errstate(all="ignore"):
+        ends = problem.log_densities(free + np.outer([-ENDLESS, ENDLESS], way))
+    if np.all(np.abs(ends - value) <= ROUNDED * max(1.0, abs(value))):
+        raise _improper(problem, np.flatnonzero(np.abs(way) > 0.5)[:3])
+
+
+def _improper(problem: LogDensity, places: Sequence[Any] | Array) -> ImproperDensity:
+    """Return the error that names the numbers along which a density does not end."""
+    names = " and ".join(problem.parameters.label(int(place)) for place in places)
     return ImproperDensity(
         "log_density must fall off in every direction, or the posterior is improper; found "
-        f"that it does not along {problem.parameters.label(int(np.argmax(distance)))}. Give it "
-        "a proper prior or, if it ends somewhere, its ends, Parameter(support=(0, 1))."
+        f"that it does not along {names}{' at once' if len(places) > 1 else ''}. Give it a "
+        "proper prior or, if it ends somewhere, its ends, Parameter(support=(0, 1))."
     )
 
 
@@ -549,7 +578,7 @@ def _walked(
         value = np.nan if counts[loops.FAULT] == 1 else np.inf
         distance = np.abs(vectors[loops.POSITION])
         if distance.max() > FAR:
-            raise _improper(problem, distance)
+            raise _improper(problem, [np.argmax(distance)])
         require_density(problem, value, vectors[loops.POSITION])
     slopes = record[None, :, 3 * d : 4 * d] if not state.is_warm else state.slopes[:, :0]
     step = np.append(numbers[: loops.TARGET], counts[loops.N_ADAPTED])

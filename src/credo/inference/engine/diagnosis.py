@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from credo.inference.engine.draws import Draws
+from credo.inference.engine.draws import FEWEST_DRAWS, Draws
 from credo.numerics.array import Array
 
 __all__ = ["Diagnosis", "diagnose_draws", "is_mixed"]
@@ -71,6 +71,12 @@ def diagnose_draws(
     >>> diagnose_draws(Draws({"level": apart}), {}).is_sound
     False
     """
+    if draws.n_draws < FEWEST_DRAWS:
+        few = (
+            f"Chains must have at least {FEWEST_DRAWS} draws to be judged; found "
+            f"{draws.n_draws}. Draw more."
+        )
+        return Diagnosis(False, (few,), {"draws of a chain": float(draws.n_draws)})
     table = draws.summary()
     numbers = {
         "largest R-hat": float(table["r_hat"].max()),
@@ -82,8 +88,8 @@ def diagnose_draws(
         worst = str(table["r_hat"].fillna(np.inf).idxmax())
         findings.append(
             f"The chains do not agree about {worst}: R-hat must be at most {MOST_R_HAT}. Draw "
-            "longer; if that does not help, look at the trace for several modes or for a "
-            "parameter that the data do not determine."
+            "longer; if that does not help, look at the trace for several modes, which "
+            'inference="smc" can join, or for a parameter that the data do not determine.'
         )
     least = FEWEST_EFFECTIVE * draws.n_chains
     few = min(numbers["fewest effective draws"], numbers["fewest in the tails"])
@@ -100,7 +106,7 @@ def diagnose_draws(
 def is_mixed(draws: Draws) -> dict[str, NDArray[np.bool_]]:
     """Return for each quantity whether its chains tell of one distribution, (...) each."""
     return {
-        name: ~((draws.r_hat(name) > WORST_R_HAT) | (draws.effective_draws(name) < 4.0))
+        name: ~(draws.r_hat(name) > WORST_R_HAT) & (draws.effective_draws(name) >= 4.0)
         for name in draws
     }
 

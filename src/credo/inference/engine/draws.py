@@ -32,6 +32,7 @@ from credo.numerics.form import Form
 from credo.numerics.special.log_domain import log_sum_exp
 
 __all__ = [
+    "FEWEST_DRAWS",
     "Draws",
     "autocorrelation",
     "effective_draws",
@@ -127,6 +128,8 @@ def tail_effective_draws(draws: ArrayLike) -> Array:
 def mean_error(draws: ArrayLike) -> Array:
     """Return the Monte Carlo standard error of the mean."""
     x = _checked(draws)
+    if x.shape[0] * x.shape[1] < 2:
+        return np.full(x.shape[2:], np.nan)
     with np.errstate(invalid="ignore"):
         spread = x.std(axis=(0, 1), ddof=1)
         return np.asarray(spread / np.sqrt(effective_draws(x, is_ranked=False)))

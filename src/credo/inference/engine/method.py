@@ -127,7 +127,12 @@ def density_engine(method: Method, n_draws: int) -> Any:
         return _as_engine(method)
     kinds = {kind.name: kind for kind in _density_kinds()}
     if method not in kinds:
-        raise _unknown(method, ("auto", "map", "laplace", *sorted(kinds)), " for a density")
+        known = sorted({"map", "laplace", "smc", *kinds})
+        raise ValueError(
+            f"inference must be one of {['auto', *known]}, or an engine of densities; found "
+            f"{quote(method)}. Leave it out for what suits the density."
+            f"{nearest(method, known)}"
+        )
     names = {part.name for part in fields(kinds[method])}
     return kinds[method](**({"n_draws": n_draws} if "warm_up" in names else {}))
 
