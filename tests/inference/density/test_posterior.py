@@ -15,6 +15,7 @@ import credo
 from credo.data import CheckpointFile
 from credo.distributions import Normal
 from credo.inference import (
+    BadDensity,
     GaussianVariational,
     ImproperDensity,
     NoUTurnSampling,
@@ -22,6 +23,7 @@ from credo.inference import (
     Pathfinder,
     SequentialMonteCarlo,
 )
+from credo.inference.engine.draws import mean_error
 from credo.inference.engine.engine import ConvergenceWarning
 
 SHARE = {"probability": Parameter(support="unit")}
@@ -500,3 +502,41 @@ def test_other_engines_are_asked_for_by_name(inference):
     assert found.draws["level"].shape == (4, 1000)
     assert found.draws.mean("level") == pytest.approx(3.0, abs=0.25)
     assert found.draws.mean("scale") == pytest.approx(2.5, abs=0.3)
+
+
+@pytest.mark.parametrize("inference", ["auto", "nuts"])
+def test_a_density_that_rises_without_end_is_improper(inference):
+    y = np.array([1.0, 4.0, 2.5])
+
+    def density(x, level):
+        return 0.5 * np.sum((y - level) ** 2) - 0.5 * x**2
+
+    with pytest.raises(ImproperDensity, match="does not along level"):
+        credo.posterior(
+            density,
+            {"x": Parameter(), "level": Parameter()},
+            inference=inference,
+            random_state=0,
+        )
+
+
+def test_a_density_in_steps_is_no_flat_one():
+    def steps(x):
+        return -0.5 * np.round(x) ** 2
+
+    with pytest.raises(
+        BadDensity, match="slopes of zero by x, along which it changes in steps"
+    ):
+        credo.posterior(steps, {"x": Parameter()}, random_state=0)
+
+
+def test_probabilities_near_zero_are_reached():
+    def sparse(p):
+        return -0.9 * np.sum(np.log(p))
+
+    found = credo.posterior(sparse, {"p": Parameter(3, "simplex")}, random_state=0)
+    error = found.draws.mean_error("p")
+    assert np.all(np.abs(found.draws.mean("p") - 1.0 / 3.0) < 4.0 * error)
+    exact = stats.beta(0.1, 0.2).cdf(1e-20)
+    small = (found.draws["p"] < 1e-20).astype(float)
+    assert np.all(np.abs(small.mean(axis=(0, 1)) - exact) < 4.0 * mean_error(small))

@@ -293,3 +293,29 @@ def test_differences_keep_a_covariance_positive_definite():
         found = problem.density(values)[1]["S"]
         expected = np.linalg.inv(values["S"]) - 0.5 * np.eye(2)
         assert_allclose(found, expected, rtol=1e-5, atol=1e-7 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("x", [1e-200, 1e-40, 1e-3, 7.0, 1e60])
+def test_complex_steps_are_small_beside_the_number_itself(x):
+    parameters = {"x": Parameter(support="positive")}
+    problem, way = stated_problem(lambda x: 3.0 * np.log(x) - x, parameters, None)
+    assert "complex" in way
+    assert_allclose(problem.density({"x": np.array(x)})[1]["x"], 3.0 / x - 1.0, rtol=1e-12)
+
+
+def test_a_density_that_draws_random_numbers_is_refused():
+    rng = np.random.default_rng(0)
+    with pytest.raises(BadDensity, match="the same each time"):
+        stated_problem(
+            lambda x: (-0.5 * x**2 + 1e-3 * rng.normal(), -x), {"x": Parameter()}, None
+        )
+
+
+def test_a_density_in_single_precision_is_told_from_a_wrong_gradient():
+    y = np.linspace(0.0, 30.0, 50, dtype=np.float32)
+
+    def rounded(x):
+        return float(-np.sum((y - np.float32(x)) ** 2, dtype=np.float32))
+
+    with pytest.raises(BadDensity, match="must be smooth to many digits"):
+        stated_problem(rounded, {"x": Parameter()}, None)

@@ -100,9 +100,9 @@ def test_a_target_that_is_the_proposal_takes_one_step_and_has_no_error() -> None
 def test_picked_positions_are_within_one_of_their_share() -> None:
     rng = np.random.default_rng(0)
     weight = rng.dirichlet(np.full(20, 0.3))
-    for _ in range(50):
-        count = np.bincount(systematic(weight, rng), minlength=20)
-        assert np.all(np.abs(count - 20 * weight) < 1.0)
+    for n in (7, 20, 50) * 20:
+        count = np.bincount(systematic(weight, rng, n), minlength=20)
+        assert np.all(np.abs(count - n * weight) < 1.0)
     many = np.mean([np.bincount(systematic(weight, rng), minlength=20) for _ in range(4000)], 0)
     np.testing.assert_allclose(many / 20, weight, atol=0.002)
 

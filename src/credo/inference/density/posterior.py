@@ -35,8 +35,18 @@ from credo.inference.density.laplace import LaplaceApproximation, approach
 from credo.inference.density.metropolis import Metropolis
 from credo.inference.density.pathfinder import Pathfinder
 from credo.inference.density.start import BadDensity, find_start
-from credo.inference.density.tempering import Particles, SequentialMonteCarlo
-from credo.inference.density.trajectory import FACTS, NoUTurnSampling, TrajectoryState
+from credo.inference.density.tempering import (
+    Particles,
+    SequentialMonteCarlo,
+    systematic,
+)
+from credo.inference.density.trajectory import (
+    FACTS,
+    FAR,
+    NoUTurnSampling,
+    TrajectoryState,
+    improper,
+)
 from credo.inference.engine.diagnosis import WORST_R_HAT, Diagnosis, diagnose_draws, is_mixed
 from credo.inference.engine.draws import FEWEST_DRAWS, Draws
 from credo.inference.engine.engine import ConvergenceWarning, Inference, Seconds, Stop, run
@@ -79,6 +89,9 @@ GOOD_K_HAT = 0.5
 
 CAREFUL = 0.9
 """Acceptance of chains where nobody chose it: a Gaussian failed, so steps are smaller."""
+
+MOST_DENSE = 50
+"""Free numbers up to which a whole covariance costs little beside the density."""
 
 SETTINGS = ("seconds", "stop", "executor", "on_step", "checkpoint")
 """What may be said of a run beside its engine."""
@@ -576,7 +589,10 @@ class _Asked:
 def _auto(asked: _Asked) -> Posterior:
     """Return Laplace's approximation where importance ratios confirm it, else draws."""
     try:
-        found = _laplace(asked)
+        with warnings.catch_warnings():
+            # What Laplace's Gaussian did not reach is left to NUTS.
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            found = _laplace(asked)
     except (NotPositiveDefinite, FloatingPointError, ZeroWeights, np.linalg.LinAlgError):
         why = "No mode was found at which the density bends down in every direction"
     else:
@@ -584,7 +600,8 @@ def _auto(asked: _Asked) -> Posterior:
             return found
         why = found.notes[-1].removeprefix("But ").rstrip(".")
         why = why[0].upper() + why[1:]
-    engine = NoUTurnSampling(n_draws=asked.draws, acceptance=CAREFUL)
+    metric = "dense" if asked.problem.parameters.n_free <= MOST_DENSE else "diagonal"
+    engine = NoUTurnSampling(n_draws=asked.draws, acceptance=CAREFUL, metric=metric)
     notes = (f"{why}, so the density was followed by NUTS.",)
     drawn = _run(asked, engine, notes)
     if SEVERAL in why and _apart(drawn) and asked.seconds_left and not asked.settings:
@@ -612,6 +629,8 @@ def _modes(asked: _Asked, problem: Any) -> list[tuple[float, Array]]:
             if found and not asked.seconds_left:
                 break
             end = approach(problem, start, np.ones(len(start)))
+            if np.abs(end.x).max() > FAR:
+                raise improper(asked.problem, [np.argmax(np.abs(end.x))])
             if np.isfinite(end.value):
                 found.append((-end.value, end.x))
     if not found:
@@ -694,7 +713,7 @@ def _resampled(asked: _Asked, found: Sequence[Inference], title: str) -> Posteri
     smoothed = pareto_smoothed(ratio)
     weight = np.exp(smoothed.log_weight - log_sum_exp(smoothed.log_weight))
     m, worth, k_hat = len(ratio), float(1.0 / (weight**2).sum()), float(smoothed.k_hat)
-    rows = asked.rng.choice(m, size=n, p=weight)
+    rows = asked.rng.permutation(systematic(weight, asked.rng, n))
     draws = problem.parameters.draws(free[rows].reshape(asked.chains, asked.draws, -1))
     notes = [
         asked.note,
@@ -828,6 +847,12 @@ MOST_DIFFERENCES = 100
 
 WRONG = 1e-3
 """Relative error above which a gradient is wrong, and not merely rounded."""
+
+SAME_AGAIN = 1e-9
+"""Difference of two answers at one point that threads of a sum may make."""
+
+SMALLEST_STEP = 1e-250
+"""Imaginary step that is still far from the smallest number."""
 
 ROUNDING = 1e-9
 """Difference of a slope, for a number of size one, that is rounding alone."""
@@ -1075,7 +1100,8 @@ def _by_complex_steps(
         slope = np.empty(x.shape)
         for place in np.ndindex(x.shape):
             moved = x.astype(complex)
-            size = 1e-30 * max(1.0, abs(float(x[place])))
+            # Small beside the number itself: a logarithm near zero bends on its scale.
+            size = max(1e-30 * abs(float(x[place])), SMALLEST_STEP)
             moved[place] += 1j * size
             slope[place] = complex(call({**values, name: moved})).imag / size
         gradient[name] = slope
@@ -1365,16 +1391,34 @@ def check_density(problem: LogDensity) -> None:
                 free,
                 tolerance=np.inf,
             )
+        _require_same_again(problem, value, free)
         place = report.index[0]
         away = abs(report.given - report.expected) * max(1.0, abs(float(free[place])))
         if report.error > WRONG and away > ROUNDING:
             label = problem.parameters.label(place)
+            if getattr(problem.density, "gradient", None) == "differences":
+                raise BadDensity(
+                    "log_density must be smooth to many digits to be differenced; found slopes "
+                    f"{report.given:.6g} and {report.expected:.6g} by two steps of the free "
+                    f"number of {label}. Compute it in float64 and without rounding, return "
+                    'its gradient too, or use inference="metropolis".'
+                )
             raise BadDensity(
                 "a gradient must be that of its log density; found, by the free number of "
                 f"{label}, {report.given:.6g} where differences say {report.expected:.6g}. "
                 f"Correct the derivative by {label.split('[')[0]}."
             )
         return
+
+
+def _require_same_again(problem: LogDensity, value: float, free: Array) -> None:
+    """Refuse a density that draws random numbers."""
+    again = problem.log_density_and_gradient(free)[0]
+    if not np.isclose(again, value, rtol=SAME_AGAIN, atol=SAME_AGAIN):
+        raise BadDensity(
+            f"log_density must answer the same each time; found {value:.8g} and {again:.8g} at "
+            "one point. Draw random numbers beforehand, and hand them over as data."
+        )
 
 
 def _require_form(problem: LogDensity, values: Values) -> None:

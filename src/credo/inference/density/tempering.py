@@ -317,20 +317,21 @@ def _next_temperature(log_ratio: Array, before: float, share: float) -> float:
     return before + max(low, 1e-12)
 
 
-def systematic(weight: Array, rng: Generator) -> NDArray[np.intp]:
+def systematic(weight: Array, rng: Generator, n: int | None = None) -> NDArray[np.intp]:
     """Return positions picked in proportion to weights that sum to one, as evenly as can be.
 
-    Each is picked as often as ``n`` times its weight says, rounded down or up.
+    Each is picked as often as ``n`` times its weight says, rounded down or up; as many as
+    there are weights by default.
 
     Examples
     --------
     >>> systematic(np.array([0.5, 0.0, 0.25, 0.25]), np.random.default_rng(0)).tolist()
     [0, 0, 2, 3]
     """
-    n = len(weight)
+    n = len(weight) if n is None else n
     ends = np.cumsum(weight)
     place = np.searchsorted(ends, ends[-1] * (rng.random() + np.arange(n)) / n, side="right")
-    return np.asarray(np.minimum(place, n - 1), dtype=np.intp)
+    return np.asarray(np.minimum(place, len(weight) - 1), dtype=np.intp)
 
 
 def _root(free: Array, weight: Array) -> Array:

@@ -22,7 +22,7 @@ from credo.inference.density.compiled import CompiledDensity
 from credo.inference.density.laplace import poisson_rate
 from credo.inference.density.metric import Metric, clipped, learned_metric
 from credo.inference.density.pathfinder import path_draw
-from credo.inference.density.start import find_start, require_density
+from credo.inference.density.start import BadDensity, find_start, require_density
 from credo.inference.engine.draws import worth_and_ratio
 from credo.inference.engine.engine import Account, Drawn, Inference, Step
 from credo.inference.engine.problem import LogDensity
@@ -33,11 +33,13 @@ from credo.numerics.special.bijection import real, support_table
 
 __all__ = [
     "FACTS",
+    "FAR",
     "HamiltonianMonteCarlo",
     "ImproperDensity",
     "NoUTurnSampling",
     "TrajectoryState",
     "TrajectoryStep",
+    "improper",
 ]
 
 FACTS = ("log_density", "energy", "acceptance", "depth", "n_steps", "is_divergent")
@@ -62,6 +64,12 @@ FLAT = 1e6
 
 SAME = 1e-12
 """Share of the squares of slopes along a direction in which the density may be flat."""
+
+NEAR_STEP = 10.0
+"""How far from a draw a density with slopes of zero is looked at."""
+
+OUTWARD = (1e3, 1e6, 1e9)
+"""How many times further than draws have come a density must have begun to fall."""
 
 ENDLESS = 1e9
 """Distance at which a flat density is what it is here, but for rounding."""
@@ -319,6 +327,8 @@ class _Trajectories:
         after = _walked(problem, state, n, rng, (depth, length, self.acceptance))
         if not state.is_warm and after.n_draws > FIRST_BLOCK:
             _require_proper(problem, after, depth)
+            if after.n_draws >= self.warm_up:
+                _require_fall(problem, after)
         if state.is_warm or after.n_draws > (1.0 - LAST_SHARE) * self.warm_up:
             return after
         half = after.n_draws // 2
@@ -488,12 +498,51 @@ def _require_proper(problem: LogDensity, state: TrajectoryState, max_depth: int)
     free, half = state.here[0, 0], state.n_draws // 2
     slopes = state.slopes[0, half:]
     is_flat = np.all(slopes == 0.0, axis=0)
+    for place in np.flatnonzero(is_flat):
+        _require_level(problem, free, int(place))
     if state.step[0, 0] > FLAT or is_flat.any() or np.abs(free).max() > FAR:
-        raise _improper(problem, [np.argmax(np.where(is_flat, np.inf, np.abs(free)))])
+        raise improper(problem, [np.argmax(np.where(is_flat, np.inf, np.abs(free)))])
     depth = state.facts[0, half:, FACTS.index("depth")]
     # Some paths along a flat direction never come back.
     if len(slopes) > len(free) and depth.max() >= max_depth:
         _require_end(problem, free, slopes, float(state.log_density[0]))
+
+
+def _require_fall(problem: LogDensity, state: TrajectoryState) -> None:
+    """Refuse a density that rises further and further along the way draws have taken."""
+    n = state.n_draws
+    rise = state.facts[0, :, FACTS.index("log_density")]
+    if rise[3 * n // 4 :].min() <= rise[n // 2 : 3 * n // 4].max(initial=-np.inf):
+        return
+    here = state.here[0, 0]
+    way = here - state.draws[0, n // 2]
+    found = _looked_at(problem, here + np.outer([0.0, *OUTWARD], way))
+    if np.all(np.isfinite(found)) and np.all(np.diff(found) > 1.0):
+        raise improper(problem, [np.argmax(np.abs(way))])
+
+
+def _looked_at(problem: LogDensity, points: Array) -> Array:
+    """Return log densities far from all draws, NaN where a density cannot bear that."""
+    try:
+        with np.errstate(all="ignore"):
+            return problem.log_densities(points)
+    except (ArithmeticError, ValueError):
+        return np.full(len(points), np.nan)
+
+
+def _require_level(problem: LogDensity, free: Array, place: int) -> None:
+    """Refuse a density that changes along a number by which its slope is zero."""
+    steps = np.zeros((5, len(free)))
+    steps[1:, place] = [-NEAR_STEP, -1.0, 1.0, NEAR_STEP]
+    value, *ends = _looked_at(problem, free + steps)
+    if not all(
+        np.isclose(x, value, rtol=ROUNDED, atol=ROUNDED) for x in ends if abs(x) < np.inf
+    ):
+        raise BadDensity(
+            "log_density must change smoothly to be followed; found slopes of zero by "
+            f"{problem.parameters.label(place)}, along which it changes in steps. Sum whole "
+            'numbers out of it, or use inference="metropolis".'
+        )
 
 
 def _require_end(problem: LogDensity, free: Array, slopes: Array, value: float) -> None:
@@ -504,13 +553,12 @@ def _require_end(problem: LogDensity, free: Array, slopes: Array, value: float) 
         return
     way = ways[:, 0] / unit
     way /= np.abs(way).max()
-    with np.errstate(all="ignore"):
-        ends = problem.log_densities(free + np.outer([-ENDLESS, ENDLESS], way))
+    ends = _looked_at(problem, free + np.outer([-ENDLESS, ENDLESS], way))
     if np.all(np.abs(ends - value) <= ROUNDED * max(1.0, abs(value))):
-        raise _improper(problem, np.flatnonzero(np.abs(way) > 0.5)[:3])
+        raise improper(problem, np.flatnonzero(np.abs(way) > 0.5)[:3].tolist())
 
 
-def _improper(problem: LogDensity, places: Sequence[Any] | Array) -> ImproperDensity:
+def improper(problem: LogDensity, places: Sequence[Any]) -> ImproperDensity:
     """Return the error that names the numbers along which a density does not end."""
     names = " and ".join(problem.parameters.label(int(place)) for place in places)
     return ImproperDensity(
@@ -578,7 +626,7 @@ def _walked(
         value = np.nan if counts[loops.FAULT] == 1 else np.inf
         distance = np.abs(vectors[loops.POSITION])
         if distance.max() > FAR:
-            raise _improper(problem, [np.argmax(distance)])
+            raise improper(problem, [np.argmax(distance)])
         require_density(problem, value, vectors[loops.POSITION])
     slopes = record[None, :, 3 * d : 4 * d] if not state.is_warm else state.slopes[:, :0]
     step = np.append(numbers[: loops.TARGET], counts[loops.N_ADAPTED])

@@ -72,11 +72,11 @@ def diagnose_draws(
     False
     """
     if draws.n_draws < FEWEST_DRAWS:
-        few = (
+        short = (
             f"Chains must have at least {FEWEST_DRAWS} draws to be judged; found "
             f"{draws.n_draws}. Draw more."
         )
-        return Diagnosis(False, (few,), {"draws of a chain": float(draws.n_draws)})
+        return Diagnosis(False, (short,), {"draws of a chain": float(draws.n_draws)})
     table = draws.summary()
     numbers = {
         "largest R-hat": float(table["r_hat"].max()),
