@@ -12,7 +12,7 @@ import pytest
 
 import credo
 from credo.numerics import _loops_compilation as module
-from credo.numerics._loops_compilation import compiled, compiled_part
+from credo.numerics._loops_compilation import compiled, compiled_part, direct
 
 TOTALS = """
 import numpy as np
@@ -58,6 +58,15 @@ def test_a_loop_is_compiled_once_and_then_read(kept):
     assert (answer(first), n_read(first)) == (4.0, 0)
     assert [path.suffix for path in kept()] == [".loop"]
     assert (answer(second), n_read(second)) == (4.0, 1)
+
+
+def test_a_loop_of_one_form_is_called_directly(kept):
+    loop = compiled()(alternating)
+    assert direct(loop) is loop
+    answer(loop)
+    assert direct(loop) is not loop
+    assert answer(direct(loop)) == 4.0
+    assert direct(alternating) is alternating
 
 
 def test_a_loop_carries_the_parts_it_calls(kept):

@@ -974,12 +974,12 @@ class StatedDensity:
 
     def at(self, values: Values) -> Callable[[], tuple[float, Mapping[str, Array]]]:
         """Return a function of nothing that answers for what stands in these arrays by then."""
-        ask = _asking(self.function, self.parameters.names, self.data, values)
+        if self.gradient == "own":
+            return self._own(values)
         if callable(self.gradient):
+            ask = _asking(self.function, self.parameters.names, self.data, values)
             slope = _asking(self.gradient, self.parameters.names, self.data, values)
             return lambda: (ask(), self._by_name(slope()))
-        if self.gradient == "own":
-            return self._own(ask)
         return lambda: self._answer(values)
 
     @cached_property
@@ -995,12 +995,19 @@ class StatedDensity:
         by = _by_complex_steps if self.gradient == "complex" else _by_differences
         return lambda values: by(self._call, values, self.parameters)
 
-    def _own(self, ask: Callable[[], Any]) -> Callable[[], tuple[float, Mapping[str, Array]]]:
-        names, by_name = self.parameters.names, self._by_name
+    def _own(self, values: Values) -> Callable[[], tuple[float, Mapping[str, Array]]]:
+        """Return what answers with both; each call more than one would be felt."""
+        names, by_name, function = self.parameters.names, self._by_name, self.function
         single = names[0] if len(names) == 1 else None
+        given = _given(function, names, self.data)
+        if given is None:
+            places = (values,) if self.data is None else (values, self.data)
+            keywords: Mapping[str, Any] = {}
+        else:
+            places, keywords = (), {**given, **values}
 
         def answer() -> tuple[float, Mapping[str, Array]]:
-            value, gradient = ask()
+            value, gradient = function(*places, **keywords)
             if type(gradient) is dict:
                 return value, gradient
             if single is not None and type(gradient) is np.ndarray:

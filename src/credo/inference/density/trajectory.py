@@ -674,14 +674,23 @@ def _answer(problem: LogDensity, answer: Answers, arrays: tuple[Any, ...]) -> No
     places = [(name, place) for name, place in slopes.items() if place.shape]
     address = words.ctypes.data
     ask = density.at(values) if hasattr(density, "at") else partial(density, values)
+    is_asked = answer(value, address)
+    answer_again = _direct(answer)
     with np.errstate(all="ignore"):
-        while answer(value, address):
+        while is_asked:
             found, gradient = ask()
             value = float(found)
             for name, place in places:
                 place[...] = gradient[name]
             for name, i in single:
                 row[i] = gradient[name]
+            is_asked = answer_again(value, address)
+
+
+def _direct(answer: Answers) -> Answers:
+    from credo.numerics._loops_compilation import direct  # noqa: PLC0415
+
+    return direct(answer)
 
 
 def _words(*arrays: Any) -> Any:
