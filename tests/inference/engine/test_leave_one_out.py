@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from credo.inference import (
     ConvergenceWarning,
@@ -105,6 +106,33 @@ def test_models_are_compared_row_by_row() -> None:
     assert table.loc["part", "difference_error"] < np.hypot(*table["standard_error"])
     assert table["weight"].sum() == pytest.approx(1.0)
     assert table.loc["whole", "weight"] > 0.9
+
+
+def test_evidence_and_held_out_scores_stand_beside() -> None:
+    x, y = _line()
+    columns = {"part": x[:, 1:], "whole": x}
+    found = {
+        name: leave_one_out(_log_likelihood(rows, y, (4, 1000)))
+        for name, rows in columns.items()
+    }
+    exact = {name: _exact(rows, y) for name, rows in columns.items()}
+    evidence = {
+        name: float(
+            stats.multivariate_normal(
+                np.zeros(len(y)), rows @ rows.T + NOISE**2 * np.eye(len(y))
+            ).logpdf(y)
+        )
+        for name, rows in columns.items()
+    }
+    table = compare_leave_one_out(found, evidence, exact)
+    assert table.loc["whole", "log_evidence"] == evidence["whole"]
+    assert table.loc["part", "held_out"] == pytest.approx(exact["part"].sum())
+    assert np.abs(table["beyond_held_out"]).max() < 0.1
+    assert table["log_evidence"].is_monotonic_decreasing
+    with pytest.raises(ValueError, match="held_out must have an entry for each"):
+        compare_leave_one_out(found, evidence, {"whole": exact["whole"]})
+    with pytest.raises(ValueError, match="must be of the same rows"):
+        compare_leave_one_out(found, None, {name: x[1:] for name, x in exact.items()})
 
 
 def test_a_row_far_out_is_doubtful_and_said() -> None:

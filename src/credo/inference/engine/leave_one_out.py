@@ -134,12 +134,25 @@ def leave_one_out(
     return found
 
 
-def compare_leave_one_out(models: Mapping[str, LeaveOneOut]) -> pd.DataFrame:
+def compare_leave_one_out(
+    models: Mapping[str, LeaveOneOut],
+    log_evidence: Mapping[str, float] | None = None,
+    held_out: Mapping[str, ArrayLike] | None = None,
+) -> pd.DataFrame:
     """Return models in the order of their scores, with the error of each difference.
 
     Rows that all models find hard say nothing of which is better: the error of a difference
     is that of a sum over rows of differences, not of two sums. ``weight`` is that of the
     mixture that predicts best (stacking).
+
+    Parameters
+    ----------
+    log_evidence
+        Log evidence of each model, for a column beside the scores. It asks how well a model
+        foretold all rows before it saw any, and depends on the prior as scores do not.
+    held_out
+        Log predictive density of each row by cross-validation, shape (n,) each, for columns of
+        their sum and of the sum of leave-one-out scores less it: what weights have missed.
 
     Raises
     ------
@@ -154,7 +167,14 @@ def compare_leave_one_out(models: Mapping[str, LeaveOneOut]) -> pd.DataFrame:
     {'good': 0.0, 'poor': -1.6}
     """
     sizes = {name: len(found.log_score) for name, found in models.items()}
-    if len(set(sizes.values())) != 1:
+    folds = {name: as_float(x) for name, x in (held_out or {}).items()}
+    for what, given in (("log_evidence", log_evidence), ("held_out", held_out)):
+        if given is not None and set(given) != set(models):
+            raise ValueError(
+                f"{what} must have an entry for each of {list(models)}; found {list(given)}. "
+                "Name all models."
+            )
+    if len({*sizes.values(), *(len(x) for x in folds.values())}) != 1:
         raise ValueError(
             f"models must be of the same rows; found numbers of rows {sizes}. Compare models "
             "that were fitted to one table."
@@ -163,18 +183,23 @@ def compare_leave_one_out(models: Mapping[str, LeaveOneOut]) -> pd.DataFrame:
     best = models[names[0]].log_score
     shift = {name: models[name].log_score - best for name in names}
     weights = stacking_weights([models[name].log_score for name in names])
-    return pd.DataFrame(
-        {
-            "elpd": [models[name].elpd for name in names],
-            "standard_error": [models[name].standard_error for name in names],
-            "difference": [float(shift[name].sum()) for name in names],
-            "difference_error": [_error_of_sum(shift[name]) for name in names],
-            "effective_parameters": [models[name].effective_parameters for name in names],
-            "weight": weights,
-            "n_doubtful": [len(models[name].doubtful) for name in names],
-        },
-        index=pd.Index(names, name="model"),
-    )
+    columns = {
+        "elpd": [models[name].elpd for name in names],
+        "standard_error": [models[name].standard_error for name in names],
+        "difference": [float(shift[name].sum()) for name in names],
+        "difference_error": [_error_of_sum(shift[name]) for name in names],
+        "effective_parameters": [models[name].effective_parameters for name in names],
+        "weight": list(weights),
+        "n_doubtful": [len(models[name].doubtful) for name in names],
+    }
+    if log_evidence is not None:
+        columns["log_evidence"] = [float(log_evidence[name]) for name in names]
+    if folds:
+        columns["held_out"] = [float(folds[name].sum()) for name in names]
+        columns["beyond_held_out"] = [
+            models[name].elpd - float(folds[name].sum()) for name in names
+        ]
+    return pd.DataFrame(columns, index=pd.Index(names, name="model"))
 
 
 def _checked(log_likelihood: ArrayLike) -> Array:
