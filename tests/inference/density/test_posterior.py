@@ -423,7 +423,7 @@ def test_rows_are_left_out_of_the_draws_there_are():
     y = np.array([0.3, 1.2, -0.7, 0.4, 2.0])
 
     def by_row(level):
-        return stats.norm(level, 1.0).logpdf(y)
+        return -0.5 * (y - level) ** 2 - 0.5 * np.log(2.0 * np.pi)
 
     found = credo.posterior(
         lambda level: -0.5 * np.sum((y - level) ** 2), {"level": Parameter()}, random_state=0

@@ -339,13 +339,16 @@ def take_leaf(log_density: float, vectors: Array, numbers: Array, counts: IntArr
         log_weight = -np.inf
     numbers[ACCEPTANCE] += np.exp(min(log_weight, 0.0))
     is_fixed = numbers[LENGTH] > 0.0
-    total = log_weight
+    total, share = log_weight, 1.0
     if not is_fixed:
-        high = max(total, numbers[SUBTREE_LOG_WEIGHT])
-        low = min(total, numbers[SUBTREE_LOG_WEIGHT])
-        total = high if low == -np.inf else high + np.log1p(np.exp(low - high))
+        before = numbers[SUBTREE_LOG_WEIGHT]
+        ratio = np.exp(-abs(log_weight - before)) if before > -np.inf else 0.0
+        if np.isnan(ratio):
+            ratio = 0.0
+        total = max(log_weight, before) + np.log1p(ratio)
+        share = (1.0 if log_weight >= before else ratio) / (1.0 + ratio)
     numbers[SUBTREE_LOG_WEIGHT] = total
-    if is_fixed or chance(counts) < np.exp(log_weight - total):
+    if is_fixed or chance(counts) < share:
         numbers[PROPOSED_LOG_DENSITY] = log_density
         copy(vectors, POSITION, PROPOSED)
         copy(vectors, GRADIENT, PROPOSED + 1)

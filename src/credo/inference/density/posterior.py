@@ -100,7 +100,8 @@ SETTINGS = ("seconds", "stop", "executor", "on_step", "checkpoint")
 WIDE = 3.0
 """Width of free numbers around modes from which particles begin."""
 
-SEVERAL = "ended at different modes"
+NO_MODE = "no mode was found at which the density bends down in every direction"
+SEVERAL = "searches from several starts ended at different modes"
 
 MOST_EVIDENCE_ERROR = 0.3
 """Error of the log evidence above which runs of particles may have seen different modes."""
@@ -623,26 +624,27 @@ class _Asked:
 
 def _auto(asked: _Asked) -> Posterior:
     """Return Laplace's approximation where importance ratios confirm it, else draws."""
+    doubt, has_several = NO_MODE, False
     try:
         with warnings.catch_warnings():
             # What Laplace's Gaussian did not reach is left to NUTS.
             warnings.simplefilter("ignore", ConvergenceWarning)
-            found = _laplace(asked)
+            tried = _tried(asked)
     except (NotPositiveDefinite, FloatingPointError, ZeroWeights, np.linalg.LinAlgError):
-        why = "No mode was found at which the density bends down in every direction"
+        pass
     else:
-        if not found.notes[-1].startswith("But") or not asked.seconds_left:
-            return found
-        why = found.notes[-1].removeprefix("But ").rstrip(".")
-        why = why[0].upper() + why[1:]
+        if not tried.doubt or not asked.seconds_left:
+            return tried.found
+        doubt, has_several = tried.doubt, tried.has_several
     metric = "dense" if asked.problem.parameters.n_free <= MOST_DENSE else "diagonal"
     engine = NoUTurnSampling(n_draws=asked.draws, acceptance=CAREFUL, metric=metric)
-    notes = (f"{why}, so the density was followed by NUTS.",)
-    drawn = _run(asked, engine, notes)
-    if SEVERAL in why and _apart(drawn) and asked.seconds_left and not asked.settings:
+    why = f"{doubt[0].upper()}{doubt[1:]}, so the density was followed by NUTS."
+    drawn = _run(asked, engine, (why,))
+    apart = ", ".join(_apart(drawn))
+    if has_several and apart and asked.seconds_left and not asked.settings:
         led = _tempered(asked)
-        but = f"Chains of NUTS did not agree about {', '.join(_apart(drawn))}."
-        return replace(led, notes=(asked.note, *notes, but, *led.notes[1:]))
+        but = f"Chains of NUTS did not agree about {apart}."
+        return replace(led, notes=(asked.note, why, but, *led.notes[1:]))
     _warn(drawn)
     return drawn
 
@@ -706,7 +708,20 @@ def _map(asked: _Asked) -> Posterior:
     return Posterior(draws, inference, MODE, (asked.note, note), mode=mode)
 
 
+@dataclass(frozen=True, eq=False)
+class _Tried:
+    """Laplace's answer, why it is doubtful if it is, and whether other modes matter."""
+
+    found: Posterior
+    doubt: str
+    has_several: bool
+
+
 def _laplace(asked: _Asked, engine: LaplaceApproximation | None = None) -> Posterior:
+    return _tried(asked, engine).found
+
+
+def _tried(asked: _Asked, engine: LaplaceApproximation | None = None) -> _Tried:
     """Return draws of Laplace's Gaussian, resampled by importance ratios; say their tail."""
     modes = _modes(asked, asked.problem)
     newton = engine or LaplaceApproximation()
@@ -716,11 +731,22 @@ def _laplace(asked: _Asked, engine: LaplaceApproximation | None = None) -> Poste
     title = f"Laplace's Gaussian at the highest of {len(modes)} searches"
     result = _resampled(asked, [found], title)
     others = [value for value, x in modes if _is_other(found, x, modes[0][1])]
-    notes = result.notes
-    if result.k_hat < GOOD_K_HAT and others and max(others) > modes[0][0] - OTHER_MODE:
-        notes = (*notes, f"But searches from several starts {SEVERAL}.")
+    has_several = bool(others) and max(others) > modes[0][0] - OTHER_MODE
+    doubt, notes = _doubt(result.k_hat), result.notes
+    if has_several and not doubt:
+        doubt = SEVERAL
+        notes = (*notes, f"But {doubt}.")
     mode = asked.problem.parameters.constrain(modes[0][1])
-    return replace(result, notes=notes, mode=mode)
+    return _Tried(replace(result, notes=notes, mode=mode), doubt, has_several)
+
+
+def _doubt(k_hat: float) -> str:
+    """Return why importance ratios are not good enough, nothing if they are."""
+    return (
+        ""
+        if k_hat < GOOD_K_HAT
+        else f"k-hat {k_hat:.2f} of its importance ratios is above {GOOD_K_HAT}"
+    )
 
 
 def _pathfinder(asked: _Asked, engine: Pathfinder | None = None) -> Posterior:
@@ -754,8 +780,8 @@ def _resampled(asked: _Asked, found: Sequence[Inference], title: str) -> Posteri
         asked.note,
         f"{title}, its draws resampled by importance ratios (k-hat {k_hat:.2f}).",
     ]
-    if not k_hat < GOOD_K_HAT:
-        notes.append(f"But k-hat {k_hat:.2f} of its importance ratios is above {GOOD_K_HAT}.")
+    if _doubt(k_hat):
+        notes.append(f"But {_doubt(k_hat)}.")
     short = next((part for part in found if not part.status.has_converged), found[0])
     status = short.status if m == len(free) else Status.MAX_SECONDS
     return Posterior(

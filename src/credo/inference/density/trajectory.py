@@ -666,12 +666,10 @@ def _answer(problem: LogDensity, answer: Answers, arrays: tuple[Any, ...]) -> No
         view.flags.writeable = False
     density, row, value = problem.density, exchange[1], 0.0
     # A single number is set in less time by its place than through an array of it.
-    single = [
-        (name, i)
+    places: list[tuple[str, Array, Any]] = [
+        (name, slopes[name], ...) if support.shape else (name, row, i)
         for (name, support), i in zip(supports.items(), starts, strict=False)
-        if not support.shape
     ]
-    places = [(name, place) for name, place in slopes.items() if place.shape]
     address = words.ctypes.data
     ask = density.at(values) if hasattr(density, "at") else partial(density, values)
     is_asked = answer(value, address)
@@ -680,10 +678,8 @@ def _answer(problem: LogDensity, answer: Answers, arrays: tuple[Any, ...]) -> No
         while is_asked:
             found, gradient = ask()
             value = float(found)
-            for name, place in places:
-                place[...] = gradient[name]
-            for name, i in single:
-                row[i] = gradient[name]
+            for name, place, i in places:
+                place[i] = gradient[name]
             is_asked = answer_again(value, address)
 
 
