@@ -1061,11 +1061,12 @@ class StatedDensity:
         names, by_name, function = self.parameters.names, self._by_name, self.function
         single = names[0] if len(names) == 1 else None
         given = _given(function, names, self.data)
-        if given is None:
-            places = (values,) if self.data is None else (values, self.data)
-            keywords: Mapping[str, Any] = {}
+        places: tuple[Any, ...] = ()
+        keywords: Mapping[str, Any] = {}
+        if given is not None:
+            keywords = {**given, **values}
         else:
-            places, keywords = (), {**given, **values}
+            places = (values,) if self.data is None else (values, self.data)
 
         def answer() -> tuple[float, Mapping[str, Array]]:
             value, gradient = function(*places, **keywords)
