@@ -419,24 +419,6 @@ def test_predictive_checks_of_other_things_are_refused(settings, message):
         found.predictive_check(**({"simulate": simulated, "observed": ROWS} | settings))
 
 
-def test_rows_are_left_out_of_the_draws_there_are():
-    y = np.array([0.3, 1.2, -0.7, 0.4, 2.0])
-
-    def by_row(level):
-        return -0.5 * (y - level) ** 2 - 0.5 * np.log(2.0 * np.pi)
-
-    found = credo.posterior(
-        lambda level: -0.5 * np.sum((y - level) ** 2), {"level": Parameter()}, random_state=0
-    )
-    others = (y.sum() - y) / 4.0
-    exact = stats.norm(others, np.sqrt(1.25)).logpdf(y)
-    one, other = (
-        found.leave_one_out(call) for call in (by_row, lambda values: by_row(values["level"]))
-    )
-    assert_allclose(one.log_score, exact, atol=0.03)
-    assert_array_equal(one.log_score, other.log_score)
-
-
 def test_a_mode_has_no_spread_and_says_so():
     found = credo.posterior(
         lambda x, s: -((x - 2.0) ** 2).sum() + np.log(s) - s,

@@ -50,7 +50,6 @@ from credo.inference.density.trajectory import (
 from credo.inference.engine.diagnosis import WORST_R_HAT, Diagnosis, diagnose_draws, is_mixed
 from credo.inference.engine.draws import FEWEST_DRAWS, Draws
 from credo.inference.engine.engine import ConvergenceWarning, Inference, Seconds, Stop, run
-from credo.inference.engine.leave_one_out import LeaveOneOut, leave_one_out
 from credo.inference.engine.method import density_engine
 from credo.inference.engine.pareto import largest_k_hat, pareto_smoothed
 from credo.inference.engine.problem import LogDensity, Parameters
@@ -271,40 +270,6 @@ class Posterior:
             {name: float(function(seen)) for name, function in functions.items()},
             {name: np.array([float(f(x)) for x in new]) for name, f in functions.items()},
         )
-
-    def leave_one_out(self, log_likelihood: Callable[..., ArrayLike]) -> LeaveOneOut:
-        """Return how well each row is predicted by all others, without another run.
-
-        Parameters
-        ----------
-        log_likelihood
-            Log density of each row, shape (n,), from the values of one draw: called with them
-            by keyword if its arguments have their names, and else with a dictionary.
-
-        Warns
-        -----
-        ConvergenceWarning
-            If weights of some rows are too uneven for their scores to be trusted.
-
-        Examples
-        --------
-        >>> y = np.array([0.3, 1.2, -0.7, 0.4])
-        >>> def by_row(level):
-        ...     return -0.5 * (y - level) ** 2 - 0.5 * np.log(2.0 * np.pi)
-        >>> found = posterior(
-        ...     lambda level: by_row(level).sum(), {"level": Parameter()}, random_state=0
-        ... )
-        >>> round(found.leave_one_out(by_row).elpd)  # exact -5.46
-        -5
-        """
-        call = _call(log_likelihood, self.draws.names, None)
-        values = {name: self.draws.pooled(name) for name in self.draws}
-        rows = [
-            as_float(call({name: x[i] for name, x in values.items()}))
-            for i in range(self.draws.n_chains * self.draws.n_draws)
-        ]
-        shape = self.draws.n_chains, self.draws.n_draws
-        return leave_one_out(np.reshape(rows, (*shape, -1)), self.draws.log_weight)
 
     def _drawn_values(self, n: int, rng: Generator) -> dict[str, Array]:
         """Return values of draws picked at random, by their weights if they have any."""
