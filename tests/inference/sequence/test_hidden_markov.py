@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from credo.distributions import Normal
+from credo.distributions import MultivariateNormal, Normal
 from credo.distributions.class_conditional import ClassConditional
 from credo.families import GammaPoisson, NormalInverseGamma, NormalInverseWishart
 from credo.inference import (
@@ -228,3 +228,35 @@ def test_drawn_paths_say_what_all_paths_say():
     assert worth > 300
     assert np.abs(drawn - share).max() < 4.5 * np.sqrt(0.25 / worth)
     assert_allclose(drawn @ paths, share @ paths, atol=4.5 * np.sqrt(0.25 / worth))
+
+
+@pytest.mark.comparison
+def test_another_library_finds_the_same_beliefs_paths_and_steps():
+    hmm = pytest.importorskip("hmmlearn.hmm")
+    rng = np.random.default_rng(0)
+    lengths, k, d = [60, 1, 90], 3, 2
+    ends = np.concatenate([[0], np.cumsum(lengths)])
+    spread = rng.normal(size=(k, d, d))
+    cov = spread @ spread.swapaxes(1, 2) + 0.5 * np.eye(d)
+    density = MultivariateNormal(2.0 * rng.normal(size=(k, d)), cov)
+    chain = HiddenChain(rng.dirichlet(np.ones(k)), rng.dirichlet(np.ones(k), k), density)
+    x, _ = chain.sample(rng, np.array(lengths))
+    other = hmm.GaussianHMM(
+        k, "full", init_params="", n_iter=3, tol=-np.inf, covars_prior=0.0, covars_weight=0.0
+    )
+    other.startprob_, other.transmat_ = chain.start, chain.transition
+    other.means_, other.covars_ = density.loc, cov
+    assert_allclose(chain.log_prob(x, ends).sum(), other.score(x, lengths), rtol=1e-10)
+    share = other.predict_proba(x, lengths)
+    assert_allclose(chain.smoothed(x, ends).belief, share, atol=1e-9)
+    assert (chain.best_path(x, ends) == other.predict(x, lengths)).all()
+    rows = NormalInverseWishart(np.zeros((k, d)), 0.1, 5.0, np.eye(d))
+    data = IncompleteRows.unlabeled(x, k)
+    problem = HiddenMarkovProblem(data, ends, even_prior(rows, k), is_point=True)
+    other.fit(x, lengths)
+    for _ in range(3):
+        step = problem.expect(chain)
+        chain = problem.update(step.statistics)
+    assert_allclose(step.log_normalizer, other.monitor_.history[-1], rtol=1e-9)
+    assert_allclose(chain.transition, other.transmat_, rtol=1e-6, atol=1e-9)
+    assert_allclose(chain.density.loc, other.means_, rtol=1e-6)
