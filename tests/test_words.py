@@ -25,6 +25,7 @@ TERMS = {
     "cutset conditioning": "inference/discrete/exact_inference.py",
     "Empirical Bayes": "inference/engine/prior.py",
     "Extrapolation": "features/continued.py",
+    "forward-backward": "inference/sequence/hidden_chain.py",
     "Gauss-Newton": "inference/neural/curvature.py",
     "Grid search": "models/ensemble/search.py",
     "junction tree": "inference/discrete/exact/plan.py",

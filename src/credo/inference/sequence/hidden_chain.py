@@ -1,4 +1,4 @@
-"""Hidden Markov chains of which densities of rows are known: all that one pass can say.
+"""Hidden Markov chains of known densities: forward-backward passes and Viterbi's path.
 
 With ``b_t(i)`` for the density of row t in state i, start ``a`` and transitions ``A``, beliefs
 are normalized at every step [rabiner1989]_:
