@@ -15,6 +15,7 @@ import numpy as np
 from benchmarks.store import commit
 
 from calibration.cases import CASES, CHAINS, ENGINES
+from calibration.mixtures import MIXTURES
 from credo.evaluation.laws import RankCalibration
 
 __all__ = ["RESULTS", "main", "uniformity"]
@@ -32,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--store", action="store_true", help="store what was found")
     chosen = parser.parse_args(arguments)
-    known = [*CASES, *ENGINES, *CHAINS]
+    known = [*CASES, *ENGINES, *CHAINS, *MIXTURES]
     unknown = sorted(set(chosen.names) - set(known))
     if unknown:
         parser.error(f"names must be cases; found {unknown}. Choose from {known}.")
@@ -53,7 +54,7 @@ def _found(name: str, rng: np.random.Generator) -> dict[str, Any]:
         found = {name: uniformity(np.array([simulate(rng) for _ in range(n)]))}
         print(f"{name}: {found[name]}", flush=True)
         return found
-    ranks = (ENGINES | CHAINS)[name].ranks(rng)
+    ranks = (ENGINES | CHAINS | MIXTURES)[name].ranks(rng)
     print(f"{name}: {ranks}", flush=True)
     return {f"{name}, {quantity}": _account(ranks, quantity) for quantity in ranks.names}
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from credo import PCA, FactorAnalysis, KMeans, KMedoids
 __all__ = ["CASES"]
 
 K, D = 50, 16
-STEPS = 100
+STEPS = 300
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,9 +62,9 @@ def medoids(data: Rows) -> float:
 
 
 def other_medoids(data: Rows) -> float:
-    import kmedoids  # noqa: PLC0415
-
-    return kmedoids.fasterpam(pairwise_distances(data.x), data.start.copy()).loss
+    return (
+        import_module("kmedoids").fasterpam(pairwise_distances(data.x), data.start.copy()).loss
+    )
 
 
 def explained(found: Any) -> float:

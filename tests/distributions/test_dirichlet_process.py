@@ -65,10 +65,10 @@ def test_the_mean_of_realizations_is_the_base():
 
 
 def test_draws_of_an_urn_repeat_and_are_of_the_base():
-    process = DirichletProcess(3.0, Normal(0.0, 1.0))
+    process = DirichletProcess(3.0, Normal(1.0, 0.01))
     rng = np.random.default_rng(0)
     draws = np.array([process.sample(rng, 8) for _ in range(4000)])
-    assert stats.kstest(draws[:, -1], "norm").pvalue > 1e-3
+    assert stats.kstest(draws[:, -1], "norm", (1.0, 0.01)).pvalue > 1e-3
     ties = (draws[:, 0] == draws[:, 5]).mean()
     assert abs(ties - 0.25) < 5 * np.sqrt(0.25 * 0.75 / 4000)
 

@@ -87,14 +87,19 @@ def mixture_belief(
 
     As for classes, but components divide the volume of the data: variances are about
     ``pooled / K^(2 / d)``. For the most probable parameters a mean is worth a hundredth of a
-    row [fraley2007]_; for a belief, in which a prior that is too wide speaks against every
-    component, means vary as rows do.
+    row [fraley2007]_. For a belief, in which a prior that is too wide speaks against every
+    component, means vary as rows do, and matrices have ``2 d + 2`` degrees of freedom: with the
+    fewest, ``d + 2``, a few rows of many columns are a component of their own.
     """
     belief: Any = weak_belief(covariance, pooled, n_components)
-    shrink = float(n_components) ** (-2.0 / max(len(pooled.mean), 1))
+    d = len(pooled.mean)
+    shrink = float(n_components) ** (-2.0 / max(d, 1))
     scale = {"rate": shrink, "scale_matrix": shrink}
     if not is_point:
         scale["strength"] = shrink / 0.01
+        # The expected covariance, scale_matrix / (df - d - 1), stays as it is.
+        scale["df"] = (2.0 * d + 2.0) / (d + 2.0)
+        scale["scale_matrix"] = shrink * (d + 1.0)
     values = {
         part.name: np.asarray(getattr(belief, part.name) * scale.get(part.name, 1.0))
         for part in fields(belief)

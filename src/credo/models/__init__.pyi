@@ -33,6 +33,7 @@ from credo.models.latent.dirichlet_process_mixture import (
 )
 from credo.models.latent.factor_analysis import FactorAnalysis as FactorAnalysis
 from credo.models.latent.factor_analysis import ProbabilisticPCA as ProbabilisticPCA
+from credo.models.latent.factor_mixture import FactorMixture as FactorMixture
 from credo.models.latent.gaussian_mixture import GaussianMixture as GaussianMixture
 from credo.models.latent.k_means import KMeans as KMeans
 from credo.models.latent.k_medoids import KMedoids as KMedoids

@@ -16,6 +16,7 @@ from credo.plots.distribution import density as density
 from credo.plots.distribution import prior_posterior as prior_posterior
 from credo.plots.ising import denoising_figure as denoising_figure
 from credo.plots.loss import losses as losses
+from credo.plots.mixture import density_plot as density_plot
 from credo.plots.model_support import comparison as comparison
 from credo.plots.model_support import evidence_against_complexity as evidence_against_complexity
 from credo.plots.model_support import model_comparison as model_comparison

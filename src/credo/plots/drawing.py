@@ -27,6 +27,8 @@ __all__ = [
     "Confusions",
     "CoverageLine",
     "Curve",
+    "DensityCurves",
+    "DensityMap",
     "Dependence",
     "DependenceLine",
     "Drawing",
@@ -49,6 +51,9 @@ __all__ = [
 
 # Okabe and Ito's other colors, in an order in which neighbors differ most.
 COLORS = (BLUE, ORANGE, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+
+# Of regions that hold ever fewer of the rows, from the outermost.
+SHADES = ("#EEF1F4", "#DCE2E8", "#C6CFD8")
 
 N_SHOWN = 1000
 # More letters do not fit side by side below the axes.
@@ -726,3 +731,88 @@ def _top(risk: Array) -> float:
     best = float(risk.min(axis=1).max())
     largest = float(risk.max())
     return min(largest, 3.0 * best) if best > 0 else largest
+
+
+@dataclass(frozen=True, eq=False)
+class DensityCurves:
+    """The density of one column, in parts.
+
+    Attributes
+    ----------
+    rows
+        Values that are there.
+    x, parts
+        Places, and the weighted density of each component there, shape (n_points, K).
+    draws
+        Densities that are believed possible, shape (n_draws, n_points).
+    label
+        What the column is called.
+    """
+
+    rows: Array
+    x: Array
+    parts: Array
+    draws: Array
+    label: str
+
+    def draw(self, ax: Axes) -> Axes:
+        """Draw the histogram, the density, its parts below it, and draws as thin lines."""
+        n_bins = int(np.clip(2.0 * np.sqrt(len(self.rows)), 8, 60))
+        ax.hist(self.rows, bins=n_bins, density=True, color=GRAY, alpha=0.3, label="rows")
+        for k, part in enumerate(self.parts.T if self.parts.shape[1] > 1 else ()):
+            color = COLORS[k % len(COLORS)]
+            ax.fill_between(self.x, part, color=color, alpha=0.25, lw=0)
+            ax.plot(self.x, part, color=color, lw=1.2, label=f"component {k}")
+        for one in self.draws:
+            ax.plot(self.x, one, color=INK, lw=0.5, alpha=0.35)
+        ax.plot(self.x, self.parts.sum(axis=1), color=INK, lw=1.8, label="density")
+        ax.set_ylim(bottom=0.0)
+        legend_above(ax, 4)
+        return tidy(ax, shortened(self.label), "density")
+
+
+@dataclass(frozen=True, eq=False)
+class DensityMap:
+    """The density of two columns, with rows and the ellipses of components.
+
+    Attributes
+    ----------
+    rows, share
+        Rows (n, 2), and the probability of each component for each, (n, K).
+    x, y, height
+        Places along both sides, and the density at each, shape (n_y, n_x).
+    levels
+        Heights between which regions are shaded, rising.
+    ellipses, draws
+        Number of a component and points of its ellipse; the same of draws of a belief.
+    labels
+        What the columns are called.
+    """
+
+    rows: Array
+    share: Array
+    x: Array
+    y: Array
+    height: Array
+    levels: Array
+    ellipses: tuple[tuple[int, Array], ...]
+    draws: tuple[tuple[int, Array], ...]
+    labels: tuple[str, ...]
+
+    def draw(self, ax: Axes) -> Axes:
+        """Draw shaded regions, rows in the colors of their components, and ellipses."""
+        edges = np.unique(np.append(self.levels, 1.01 * max(self.height.max(), 1e-300)))
+        ax.contourf(self.x, self.y, self.height, levels=edges, colors=SHADES, zorder=0)
+        hues = import_module("matplotlib.colors").to_rgba_array(COLORS)[:, :3]
+        color = self.share @ hues[np.arange(self.share.shape[1]) % len(hues)]
+        shown = slice(None, None, max(1, len(self.rows) // (4 * N_SHOWN)))
+        size = float(np.clip(4000.0 / len(self.rows), 4.0, 18.0))
+        hue = np.clip(color[shown], 0.0, 1.0)
+        ax.scatter(*self.rows[shown].T, s=size, c=hue, lw=0, zorder=2)
+        for k, points in self.draws:
+            ax.plot(*points.T, color=COLORS[k % len(COLORS)], lw=0.5, alpha=0.4, zorder=3)
+        for k, points in self.ellipses:
+            ax.plot(*points.T, color=COLORS[k % len(COLORS)], lw=1.8, zorder=4)
+        ax.set(xlim=(self.x[0], self.x[-1]), ylim=(self.y[0], self.y[-1]))
+        first, second = (shortened(name) for name in self.labels)
+        return tidy(ax, first, second)

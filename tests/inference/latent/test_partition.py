@@ -133,13 +133,17 @@ def test_blocked_draws_say_what_the_sixteen_labelings_say():
 
 def test_collapsed_draws_say_what_the_sixteen_labelings_say():
     # Equal weights are those of a Dirichlet of endless pseudo-counts.
-    x, _, _, _ = labelings()
+    x, _, every, logs = labelings()
     law = PartitionLaw.finite(2, 1e8, 4)
     problem = PartitionProblem(x, NormalKnownVariance([0.0], 5.0, 1.0), law)
     found = run(CollapsedGibbs(4000, 100, 2), problem, np.random.default_rng(0)).posterior
     together = found.co_clustering()
     assert abs(together[0, 1] - 0.9977984782) < 4e-3
     assert abs(together[1, 2] - 0.0036971708) < 4e-3
+    # A partition is two labelings, which differ by the names of the classes.
+    place = {tuple(one): i for i, one in enumerate(every)}
+    code = [place[tuple(one)] for one in found.labels[0]]
+    assert_allclose(found.log_density[0], logs[code] + np.log(2.0), rtol=1e-6)
 
 
 def test_blocked_and_collapsed_draws_agree_on_clusters():

@@ -55,6 +55,9 @@ PROFILE = Account("profile likelihood", False, float("nan"), "unknown")
 
 POLISHING_STEPS = 50
 
+PSEUDO_ROWS = 2.0
+"""Rows that a prior about noise is worth."""
+
 LEAST_NOISE = 1e-9
 """Share of a column's variance that its noise is at least: a factor may copy a column."""
 
@@ -190,12 +193,16 @@ class FactorProblem:
         Number of hidden numbers, less than d.
     is_isotropic
         Whether all columns have noise of one variance: probabilistic PCA.
+    usual_noise
+        Variance of the noise of each column in rows that were seen before, ``PSEUDO_ROWS`` of
+        them, shape (d,): a prior that keeps noise from vanishing. None for none.
     """
 
     y: Array
     weight: Array
     n_hidden: int
     is_isotropic: bool
+    usual_noise: Array | None = None
 
     evidence_method = "none"
 
@@ -249,14 +256,19 @@ class FactorProblem:
         )
         count = statistics.square[:, -1, -1]
         left = statistics.total - (found * statistics.cross).sum(axis=1)
+        if self.usual_noise is not None:
+            left, count = left + PSEUDO_ROWS * self.usual_noise, count + PSEUDO_ROWS
         shared = np.full_like(left, left.sum() / count.sum())
         noise = shared if self.is_isotropic else left / count
         center = self._unit[0] + found[:, -1]
         return FactorModel(center, found[:, :-1], np.maximum(noise, self._least))
 
     def penalty(self, belief: FactorModel) -> float:
-        """Return zero: there is no prior."""
-        return 0.0
+        """Return minus the log density of the noise under its prior, up to a constant."""
+        if self.usual_noise is None:
+            return 0.0
+        each = np.log(belief.noise) + self.usual_noise / belief.noise
+        return float(0.5 * PSEUDO_ROWS * each.sum())
 
     @property
     def _least(self) -> Array:

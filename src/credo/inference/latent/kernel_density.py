@@ -59,6 +59,10 @@ class Bumps:
             parts = over_blocks(work, len(x), max(1, BLOCK // len(unit)))
         return np.asarray(np.concatenate(parts) - constant)
 
+    def of_columns(self, columns: list[int]) -> Bumps:
+        """Return the density of some columns, whatever the others are."""
+        return Bumps(self.rows[:, columns], self.weight, self.width[columns])
+
     def sample(self, n: int, rng: Generator) -> Array:
         """Return ``n`` rows: one of the rows, and a step from it."""
         totals = np.cumsum(self.weight)

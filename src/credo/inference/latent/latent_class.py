@@ -381,6 +381,11 @@ class LatentClassProblem:
         log_total = found.log_total + others.log_normalizer
         return Expectation(statistics + others.statistics, log_total)
 
+    @cached_property
+    def _unit(self) -> Array:
+        """Spread of each column in all rows."""
+        return np.sqrt(self.data.pooled().usual_variance())
+
     def _require_spread(self, statistics: ComponentStatistics) -> None:
         """Refuse normal components that shrink to a point or a plane: likelihood is endless."""
         rows: Any = statistics.rows
@@ -388,7 +393,7 @@ class LatentClassProblem:
             rows, NormalStatistics | MultivariateNormalStatistics
         ):
             return
-        unit = np.sqrt(self.data.pooled().usual_variance())
+        unit = self._unit
         count = np.maximum(statistics.classes.counts, 1e-300)
         if isinstance(rows, NormalStatistics):
             least = (rows.scatter / np.maximum(rows.weight, 1e-300) / unit**2).min(axis=1)
@@ -433,11 +438,16 @@ class LatentClassProblem:
     def _apart(self, columns: list[int], share: Array) -> MultivariateNormalStatistics:
         """Return statistics of vectors from those of their features, taken as independent."""
         x, count = self.data.x[:, columns], share.sum(axis=0)
-        # Class by class, since a first call of the loop over all shares has to compile it.
-        each = [NormalStatistics.of(x, part) for part in share.T]
-        sums = ([s.weight for s in each], [s.mean for s in each], [s.scatter for s in each])
-        rows = NormalStatistics(*map(np.array, sums))
         pooled = NormalStatistics.of(x, self.data.weight)
+        # About the mean of all, which is near enough for a start.
+        away = np.nan_to_num(x - pooled.mean)
+        has = np.ones(x.shape) if not has_missing(x) else (~np.isnan(x)).astype(np.float64)
+        weight = share.T @ has
+        mean = (share.T @ away) / np.where(weight > 0, weight, 1.0)
+        square = share.T @ away**2
+        scatter = square - weight * mean**2
+        scatter = np.where(scatter > 1e-12 * square, scatter, 0.0)
+        rows = NormalStatistics(weight, pooled.mean + mean, scatter)
         usual = np.where(pooled.variance() > 0, pooled.variance(), 1.0)
         some = np.asarray(rows.weight) > 0
         variance = np.where(np.asarray(rows.scatter) > 0, rows.scatter, usual * rows.weight)

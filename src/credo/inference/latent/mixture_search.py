@@ -306,7 +306,8 @@ BACKGROUND = 0.05
 
 def _n_alike(problem: Any) -> int:
     """Return how many components are of one family and may change places."""
-    has_background = isinstance(problem.prior.rows, WithBackground)
+    prior = getattr(problem, "prior", None)
+    has_background = prior is not None and isinstance(prior.rows, WithBackground)
     return int(problem.data.n_classes) - has_background
 
 

@@ -1,8 +1,12 @@
-"""Mixtures beyond conjugate families in fixed classes: Student-t rows, and endless classes.
+"""Mixtures beyond conjugate families in fixed classes: Student-t, factors, endless classes.
 
 A row of a Student-t component is normal with a covariance that is divided by a hidden number
 ``u ~ Gamma(df / 2, df / 2)``, so that rows far out count less; with ``q`` for the squared
 distance of a row, ``E u = (df + d) / (df + q)`` [peel2000]_.
+
+Rows of a component may be made of few hidden numbers and noise, each component with loadings
+of its own: a mixture of factor analyzers [ghahramani1997]_, whose steps are those of factor
+analysis with rows that count by their shares.
 
 A Dirichlet process that is cut after K components has weights that are broken off a stick; its
 concentration ``a`` has a gamma prior, and a gamma belief of shape ``s + K - 1`` and rate
@@ -11,6 +15,7 @@ concentration ``a`` has a gamma prior, and a gamma belief of shape ``s + K - 1``
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast
@@ -20,21 +25,31 @@ from scipy import special
 
 from credo.distributions.class_conditional import ClassConditional, mahalanobis_squares
 from credo.distributions.gamma import Gamma
+from credo.distributions.multivariate_normal import MultivariateNormal
 from credo.distributions.multivariate_student_t import MultivariateStudentT
 from credo.families.categorical import CategoricalStatistics
 from credo.families.component import Components, ComponentStatistics
 from credo.families.multivariate_normal import MultivariateNormalStatistics
 from credo.families.stick_breaking import StickBreakingCategorical
 from credo.inference.engine.problem import Expectation
+from credo.inference.latent.factor_analysis import FactorModel, FactorProblem, FactorStatistics
 from credo.inference.latent.latent_class import IncompleteRows, Knowledge, LatentClassProblem
 from credo.numerics.array import Array
 from credo.numerics.linear.linear_algebra import cholesky
 from credo.numerics.special.log_domain import log_sum_exp
 
-__all__ = ["ProcessProblem", "StudentTMixtureProblem", "process_concentration"]
+__all__ = [
+    "FactorMixtureProblem",
+    "ProcessProblem",
+    "StudentTMixtureProblem",
+    "process_concentration",
+]
 
 LEAST_DF, MOST_DF = 1.0, 200.0
 """Degrees of freedom between which those of a component are found."""
+
+USUAL_NOISE = 0.1
+"""Share of the variance of a component that is noise before factors are seen."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,6 +165,124 @@ def _best_df(tail: float) -> float:
         is_rising = np.log(half) + 1.0 - special.digamma(half) + tail > 0
         low, high = (middle, high) if is_rising else (low, middle)
     return float(np.exp(0.5 * (low + high)))
+
+
+LEAST_SHARE = 1e-12
+"""Weight of every row in every component, so that one without rows keeps parameters."""
+
+
+@dataclass(frozen=True, eq=False)
+class FactorShares:
+    """Statistics of rows in the components of a mixture of factor analyzers.
+
+    Attributes
+    ----------
+    classes
+        Weight of each component.
+    parts
+        For each component the problem of its rows, which count by their shares, and its
+        statistics.
+    """
+
+    classes: CategoricalStatistics
+    parts: tuple[tuple[FactorProblem, FactorStatistics], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class FactorMixtureProblem:
+    """Rows from several normals, each made of few hidden numbers and noise; gaps anywhere.
+
+    Attributes
+    ----------
+    data
+        The rows.
+    n_hidden
+        Hidden numbers of each component, fewer than columns.
+    is_isotropic
+        Whether the noise of a component is the same in all columns.
+    share
+        Weight of each row in each component to start from, shape (n, K).
+    """
+
+    data: IncompleteRows
+    n_hidden: int
+    is_isotropic: bool = False
+    share: Array | None = None
+
+    evidence_method = "none"
+    is_monotone = True
+
+    @property
+    def size(self) -> float:
+        """Total weight of the rows."""
+        return float(self.data.weight.sum())
+
+    def start(self) -> ClassConditional:
+        """Return probabilistic PCA, or its likes, of the rows of each component."""
+        share = self.share
+        if share is None:
+            share = np.full((len(self.data.x), self.data.n_classes), 1.0 / self.data.n_classes)
+        return _factor_mixture(share.sum(axis=0), [one.start() for one in self._parts(share)])
+
+    def expect(self, belief: ClassConditional) -> Expectation:
+        """Return expected statistics of rows and hidden numbers, and the log likelihood."""
+        models = self.models(belief)
+        logs = belief.log_weight + np.stack([one.log_prob(self.data.x) for one in models], 1)
+        log_row = log_sum_exp(logs, axis=1)
+        share = np.exp(logs - log_row[:, None]) * self.data.weight[:, None]
+        parts = tuple(
+            (problem, problem.expect(model).statistics)
+            for problem, model in zip(self._parts(share), models, strict=True)
+        )
+        statistics = FactorShares(CategoricalStatistics(share.sum(axis=0)), parts)
+        return Expectation(statistics, float(self.data.weight @ log_row))
+
+    def update(self, statistics: FactorShares) -> ClassConditional:
+        """Return the most probable components."""
+        found = [problem.update(own) for problem, own in statistics.parts]
+        return _factor_mixture(statistics.classes.counts, found)
+
+    def penalty(self, belief: ClassConditional) -> float:
+        """Return minus the log density of all noise, up to a constant."""
+        prior = self._parts(np.ones((len(self.data.x), 1)))[0]
+        return float(sum(prior.penalty(one) for one in self.models(belief)))
+
+    def responsibility(self, belief: ClassConditional) -> Array:
+        """Return the probability of each component for each row, shape (n, K)."""
+        return np.exp(belief.log_posterior(self.data.x))
+
+    @staticmethod
+    def models(belief: ClassConditional) -> list[FactorModel]:
+        """Return the factors of each component."""
+        density: Any = belief.density
+        form = density.form
+        return [
+            FactorModel(*one) for one in zip(density.loc, form.factor, form.noise, strict=True)
+        ]
+
+    @cached_property
+    def _usual_noise(self) -> Array:
+        pooled = self.data.pooled()
+        shrink = self.data.n_classes ** (-2.0 / len(pooled.mean))
+        return np.asarray(USUAL_NOISE * shrink * pooled.usual_variance())
+
+    def _parts(self, share: Array) -> list[FactorProblem]:
+        """Return the problem of each component, whose rows count by their shares."""
+        rest = self.n_hidden, self.is_isotropic, self._usual_noise
+        return [
+            FactorProblem(self.data.x, np.maximum(own, LEAST_SHARE), *rest) for own in share.T
+        ]
+
+
+def _factor_mixture(count: Array, models: Sequence[FactorModel]) -> ClassConditional:
+    with np.errstate(divide="ignore"):
+        log_weight = np.log(count / count.sum())
+    density = MultivariateNormal.from_low_rank(
+        np.stack([one.center for one in models]),
+        np.stack([one.loading for one in models]),
+        np.stack([one.noise for one in models]),
+    )
+    return ClassConditional(log_weight, density)
 
 
 @dataclass(frozen=True, eq=False)

@@ -65,6 +65,9 @@ Labels = NDArray[np.int64]
 MOST_CLUSTERS = 1000
 """Clusters at one time, of many rows."""
 
+USUAL_COST = 6e8
+"""Moves of rows, times the square of columns, that draws may cost."""
+
 MOST_KEPT = 60
 """Draws that are kept for predictions."""
 
@@ -499,6 +502,20 @@ class CollapsedGibbs:
                 f"found {self.n_draws}, {self.n_chains}, {self.n_sweeps} and {self.n_moves}. "
                 "Leave them out."
             )
+
+    @classmethod
+    def usual(cls, x: Array) -> CollapsedGibbs:
+        """Return as many draws as rows (n, d) of vectors allow in about half a minute.
+
+        A move of a row costs ``d^2`` for each cluster.
+
+        Examples
+        --------
+        >>> CollapsedGibbs.usual(np.empty((300, 2))).n_draws
+        500
+        """
+        n_draws = int(np.clip(USUAL_COST / max(x.shape[0] * x.shape[1] ** 2, 1), 50, 500))
+        return cls(n_draws, n_draws // 2)
 
     @property
     def stop(self) -> Drawn:

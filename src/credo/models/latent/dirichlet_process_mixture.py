@@ -192,7 +192,7 @@ class DirichletProcessMixture(Mixture):
         start = started_share(IncompleteRows.unlabeled(data.x, k), rng).argmax(axis=1)
         problem = PartitionProblem(data.x, belief, law, gamma, start.astype(np.int64))
         engine = self.inference if isinstance(self.inference, CollapsedGibbs) else None
-        found = run(engine or CollapsedGibbs(), problem, rng)
+        found = run(engine or CollapsedGibbs.usual(data.x), problem, rng)
         draws = found.posterior
         self.inference_, self.posterior_ = found, draws
         self.cluster_probability_ = draws.cluster_probability()
@@ -275,7 +275,8 @@ class DirichletProcessMixture(Mixture):
                 f"{value!r}. Pass 1.0 for a few clusters."
             )
 
-    def _fitted_rows(self, X: Any) -> Array:
+    def coded_rows(self, X: Any) -> Array:
+        """Return rows as numbers (n, d), as a fitted model reads them."""
         check_is_fitted(self, "predictive_")
         return read_columns(self, X, self.columns_, "vector")[0]
 

@@ -326,7 +326,8 @@ class GaussianMixture(Mixture):
         log_number = np.full(most, -np.log(most))
         law = PartitionLaw.unknown(log_number, 1.0, len(data.x))
         rng = generator(self.random_state)
-        draws = run(CollapsedGibbs(), PartitionProblem(data.x, belief, law), rng).posterior
+        engine = CollapsedGibbs.usual(data.x)
+        draws = run(engine, PartitionProblem(data.x, belief, law), rng).posterior
         counts = np.bincount(draws.n_clusters.ravel(), minlength=most + 1)
         each = [law.number_given(t, len(data.x)) for t in range(1, most + 1)]
         return np.asarray(counts[1 : most + 1] @ np.array(each) / counts.sum())
@@ -376,13 +377,13 @@ class GaussianMixture(Mixture):
             law = PartitionLaw.finite(k, 1.0, len(data.x))
             start = np.asarray(label, dtype=np.int64)
             found = run(
-                engine or CollapsedGibbs(),
+                engine or CollapsedGibbs.usual(data.x),
                 PartitionProblem(data.x, rows, law, start=start),
                 rng,
             )
         else:
             share = (label[:, None] == np.arange(k)).astype(np.float64)
-            engine = engine or CollapsedGibbs()
+            engine = engine or CollapsedGibbs.usual(data.x)
             blocked = BlockedGibbs(engine.n_draws, engine.warm_up, engine.n_chains)
             found = run(blocked, replace(problem, share=share), rng)
         draws = found.posterior
@@ -487,7 +488,8 @@ class GaussianMixture(Mixture):
         require_choice("covariance", self.covariance, tuple(COVARIANCES))
         return self._name
 
-    def _fitted_rows(self, X: ArrayLike) -> Array:
+    def coded_rows(self, X: ArrayLike) -> Array:
+        """Return rows as numbers (n, d), as a fitted model reads them."""
         check_is_fitted(self, "predictive_")
         return np.asarray(
             validated(self, X, dtype=np.float64, reset=False, ensure_all_finite="allow-nan")

@@ -141,11 +141,12 @@ class Mixture(VaryingColumns, DensityMixin, BaseEstimator):
         """Return the probability that two rows are of one component, shape (n, n)."""
         return co_clustering_of(self.predict_proba(X))
 
-    def _fitted_rows(self, X: ArrayLike) -> Array:
+    def coded_rows(self, X: ArrayLike) -> Array:
+        """Return rows as numbers (n, d), as a fitted model reads them: categories as codes."""
         raise NotImplementedError
 
     def _varying_rows(self, X: ArrayLike) -> Array:
-        rows = self._fitted_rows(X)
+        rows = self.coded_rows(X)
         return rows if len(self.varying_) == rows.shape[1] else rows[:, self.varying_]
 
 

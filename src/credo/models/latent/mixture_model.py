@@ -258,7 +258,8 @@ class MixtureModel(Mixture):
         self.evidence_method_ = "none"
         return self
 
-    def _fitted_rows(self, X: Any) -> Array:
+    def coded_rows(self, X: Any) -> Array:
+        """Return rows as numbers (n, d), as a fitted model reads them."""
         check_is_fitted(self, "predictive_")
         return read_columns(self, X, self.columns_, "normal")[0]
 

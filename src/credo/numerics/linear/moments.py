@@ -8,7 +8,9 @@ digits in its own block only, and a row without weight leaves no trace.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import reduce
 from typing import Annotated
 
 import numpy as np
@@ -16,10 +18,20 @@ from numpy.typing import NDArray
 
 from credo.numerics.array import Array
 from credo.numerics.form import FINITE, Form
+from credo.numerics.parallel.threads import over_blocks, threads_for
 
 __all__ = ["Moments"]
 
 BLOCK_BYTES = 1 << 19
+
+WORTH_THREADS = 3e8
+"""Multiplications that are worth sharing among threads, each with blocks of its own."""
+
+WIDEST = 512
+"""Columns beyond which the product of one block is worth all threads."""
+
+SHARED_BLOCKS = 16
+"""Blocks that a thread takes at a time; their number decides the order of sums, not threads."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,21 +71,34 @@ class Moments:
         if n_rows == 0:
             return cls(0.0, np.zeros(n_columns), np.zeros((n_columns, n_columns)))
         block = max(256, BLOCK_BYTES // (8 * max(n_columns, 1)))
-        starts = range(0, n_rows, block)
-        buffer = np.empty((min(block, n_rows), n_columns))
-        weights, means = np.zeros(len(starts)), np.zeros((len(starts), n_columns))
-        scatter = np.zeros((n_columns, n_columns))
-        for i, start in enumerate(starts):
-            chosen: slice | NDArray[np.intp] = slice(start, min(start + block, n_rows))
-            if rows is not None:
-                chosen = rows[chosen]
-            w = np.ones(min(block, n_rows - start)) if weight is None else weight[chosen]
-            weights[i] = w.sum()
-            part = buffer[: len(w)]
-            _center(matrices, chosen, w / (weights[i] or 1.0), means[i], part)
-            if weight is not None:
-                part *= np.sqrt(w)[:, None]
-            scatter += part.T @ part
+        is_shared = n_columns <= WIDEST and n_rows * n_columns**2 >= WORTH_THREADS
+        size = SHARED_BLOCKS * block if is_shared else n_rows
+
+        def summed(span: slice) -> tuple[Array, Array, Array]:
+            n = span.stop - span.start
+            starts = range(span.start, span.stop, block)
+            buffer = np.empty((min(block, n), n_columns))
+            weights, means = np.zeros(len(starts)), np.zeros((len(starts), n_columns))
+            scatter = np.zeros((n_columns, n_columns))
+            for i, start in enumerate(starts):
+                chosen: slice | NDArray[np.intp] = slice(start, min(start + block, span.stop))
+                if rows is not None:
+                    chosen = rows[chosen]
+                n_own = min(block, span.stop - start)
+                w = np.ones(n_own) if weight is None else weight[chosen]
+                weights[i] = w.sum()
+                part = buffer[:n_own]
+                _center(matrices, chosen, w / (weights[i] or 1.0), means[i], part)
+                if weight is not None:
+                    part *= np.sqrt(w)[:, None]
+                scatter += part.T @ part
+            return weights, means, scatter
+
+        with threads_for(0) if is_shared else nullcontext():
+            parts = over_blocks(summed, n_rows, size)
+        weights = np.concatenate([part[0] for part in parts])
+        means = np.concatenate([part[1] for part in parts])
+        scatter = reduce(np.add, [part[2] for part in parts])
         return cls._pooled(weights, means, scatter)
 
     @classmethod

@@ -33,6 +33,9 @@ BLOCK_ENTRIES = 1 << 18
 WORTH_A_LOOP = 1 << 17
 """Exponentials above which it is worth while to load a compiled loop for them."""
 
+NEVER = -1e100
+"""Log density that is none."""
+
 FAR = 1e6
 """Squared distance of a component from the origin, in its own units, that features resolve."""
 
@@ -90,6 +93,8 @@ def normal_shares(
     """
     total = float(len(x)) if weight is None else float(weight.sum())
     origin = (x.sum(axis=0) if weight is None else weight @ x) / total
+    # Infinite terms of components without weight would make products of matrices invalid.
+    offset = np.maximum(offset, NEVER)
     if lower.ndim == 3:
         root: Array = np.asarray(np.linalg.inv(lower), dtype=np.float64)
         distance = (root @ (centers - origin)[..., None])[..., 0]
