@@ -11,6 +11,7 @@ from calibration.cases import (
     line,
     network_problem,
 )
+from calibration.mixtures import MIXTURES
 from scipy import stats
 
 from credo.inference import run
@@ -48,6 +49,18 @@ def test_chains_rank_the_truth_evenly(name):
     found = CHAINS[name].ranks(np.random.default_rng(0), 500)
     assert found.is_calibrated()
     assert found.names[-1] == "log likelihood"
+
+
+def test_draws_of_a_mixture_rank_its_weights_and_densities_evenly():
+    found = MIXTURES["collapsed Gibbs, mixture"].ranks(np.random.default_rng(0), 100)
+    assert found.is_calibrated()
+    assert found.names[-1] == "log likelihood"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MIXTURES)
+def test_draws_of_components_rank_the_truth_evenly(name):
+    assert MIXTURES[name].ranks(np.random.default_rng(0), 400).is_calibrated()
 
 
 def test_the_compiled_network_has_the_density_of_the_estimator_up_to_a_constant():

@@ -256,5 +256,12 @@ class InverseWishart(MatrixDistribution):
         return cholesky(wishart._draw(rng, shape)).inverse()
 
     def _kl(self, other: Self) -> Array:
-        # A divergence does not change when both matrices are replaced by their inverses.
-        return self.inverse().kl(other.inverse())
+        size = self.dimension
+        roots = other.form[..., None].color(np.eye(size))
+        trace = (self.form[..., None].whiten(roots) ** 2).sum(axis=(-2, -1))
+        log_ratio = self.form.log_det() - other.form.log_det()
+        gain = other._log_gamma() - self._log_gamma()
+        slope = 0.5 * (self.df - other.df) * self._digamma()
+        return np.asarray(
+            0.5 * (other.df * log_ratio + self.df * (trace - size)) + gain + slope
+        )

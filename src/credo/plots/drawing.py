@@ -808,7 +808,8 @@ class DensityMap:
         shown = slice(None, None, max(1, len(self.rows) // (4 * N_SHOWN)))
         size = float(np.clip(4000.0 / len(self.rows), 4.0, 18.0))
         hue = np.clip(color[shown], 0.0, 1.0)
-        ax.scatter(*self.rows[shown].T, s=size, c=hue, lw=0, zorder=2)
+        x, y = self.rows[shown].T
+        ax.scatter(x, y, s=size, c=hue, lw=0, zorder=2)
         for k, points in self.draws:
             ax.plot(*points.T, color=COLORS[k % len(COLORS)], lw=0.5, alpha=0.4, zorder=3)
         for k, points in self.ellipses:

@@ -79,7 +79,8 @@ def drawn_density(
         share = model.predict_proba(X)[is_shown]
         within = np.searchsorted(model.varying_, place)
         joint = _Joint(model.predictive_, model.component_, within, len(model.varying_))
-        parts, ellipses, draws = joint.densities, joint.ellipses(), _drawn(model, joint)
+        parts, draws = joint.densities, _drawn(model, joint)
+        ellipses = joint.ellipses() if len(place) == 2 else ()
     else:
         parts = _one_part(model.density_.of_columns(place))
     labels = tuple(_name(model, j) for j in place)

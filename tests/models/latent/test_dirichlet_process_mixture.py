@@ -47,12 +47,16 @@ def test_tables_cluster_without_a_number():
     frame = pd.DataFrame(
         {
             "x": np.concatenate([rng.normal(0, 1, 40), rng.normal(9, 1, 40)]),
+            "z": rng.normal(size=80),
             "kind": ["a"] * 40 + ["b"] * 40,
         }
     )
+    # A category that is missing is not drawn, a number in a vector is.
+    frame.loc[[3, 50], "kind"] = None
+    frame.loc[[5, 60], "x"] = np.nan
     model = DirichletProcessMixture(inference=QUICK).fit(frame)
     assert (model.labels_[:40] == model.labels_[0]).mean() > 0.95
-    assert list(model.sample(3, 0).columns) == ["x", "kind"]
+    assert list(model.sample(3, 0).columns) == ["x", "z", "kind"]
 
 
 def test_a_concentration_that_is_learned_raises_the_bound_to_that_of_the_best_belief():

@@ -111,6 +111,12 @@ def test_irises_have_the_published_likelihoods(k, log_likelihood):
     assert_allclose(model.log_prob(x).sum(), log_likelihood, atol=3e-3)
 
 
+@pytest.mark.parametrize(("k", "bic"), [(2, 688.097), (3, 632.963)])
+def test_irises_of_one_covariance_have_the_published_bic(k, bic):
+    model = GaussianMixture(k, "tied", "ml").fit(load_iris().data)
+    assert_allclose(model.bic(), bic, atol=5e-3)
+
+
 def test_densities_are_those_of_scikit_learn_and_integrate_to_one():
     x = load_set("faithful").to_numpy()
     ours = GaussianMixture(2, inference="ml").fit(x)

@@ -320,13 +320,15 @@ def _log_vector(
     work: Array,
     head: tuple[int, float, float],
     table: Array,
+    shrink: Array,
     least: float,
 ) -> float:
     """Return what `_log_predictive` does of a vector alone, without views of rows.
 
-    It may be minus infinity where it is surely below ``least``.
+    It may be minus infinity where it is surely below ``least``. ``shrink`` is
+    ``(strength + n) / (strength + n + 1)`` for n rows.
     """
-    d, strength, df = head
+    d, _, df = head
     n = state[k, 0]
     square = 0.0
     base = 1 + d
@@ -339,9 +341,9 @@ def _log_vector(
         square += z * z
     half = 0.5 * (df + n + 1.0)
     top = table[int(n)] - state[k, base + d * d]
-    square *= (strength + n) / (strength + n + 1.0)
-    # log1p(u) is at least u / (1 + u), which costs much less.
-    if top - half * square / (1.0 + square) < least:
+    square *= shrink[int(n)]
+    # log1p(u) is at least u / (1 + u), which costs much less, and without a division less yet.
+    if (top - least) * (1.0 + square) < half * square:
         return -math.inf
     found: float = top - half * math.log1p(square)
     return found
@@ -375,6 +377,8 @@ def sweeps(
     active, place = np.arange(n_slots), np.arange(n_slots)
     weight = np.empty(n_slots + 1)
     log_size = np.log(np.maximum(np.arange(n + 1) + gamma, 1e-300))
+    total_strength = model[1] + np.arange(n + 1)
+    shrink = total_strength / (total_strength + 1.0)
     word = np.array([np.uint64(seed)])
     n_active = 0
     for i in range(n):
@@ -399,7 +403,7 @@ def sweeps(
                 top = log_new[n_active] + base[i]
             if state[k, 0] > 0.5:
                 if is_vector:
-                    log_own = _log_vector(x, i, state, k, work, head, table, -math.inf)
+                    log_own = _log_vector(x, i, state, k, work, head, table, shrink, -math.inf)
                 else:
                     log_own = _log_predictive(row, state[k], work, model)
                 top = max(top, log_size[int(state[k, 0])] + log_own)
@@ -408,7 +412,7 @@ def sweeps(
                 log_n = log_size[int(state[c, 0])]
                 if is_vector:
                     least = top - log_n - NEGLIGIBLE
-                    log_own = _log_vector(x, i, state, c, work, head, table, least)
+                    log_own = _log_vector(x, i, state, c, work, head, table, shrink, least)
                 else:
                     log_own = _log_predictive(row, state[c], work, model)
                 log_weight = log_n + log_own

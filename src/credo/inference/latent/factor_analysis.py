@@ -58,6 +58,9 @@ POLISHING_STEPS = 50
 PSEUDO_ROWS = 2.0
 """Rows that a prior about noise is worth."""
 
+ROUNDING = 1e-9
+"""Standard deviation of the noise of a column that does not vary, as a share of its mean."""
+
 LEAST_NOISE = 1e-9
 """Share of a column's variance that its noise is at least: a factor may copy a column."""
 
@@ -328,7 +331,9 @@ def likeliest_factors(
     # A factor has no sign of its own: its largest loading is positive.
     largest = np.abs(loading / scale[:, None]).argmax(axis=0)
     loading = loading * np.where(loading[largest, np.arange(n_hidden)] < 0.0, -1.0, 1.0)
-    noise = np.where(is_flat, SMALLEST, np.maximum(root**2, SMALLEST))
+    # A column that does not vary is known as far as its mean is, which is rounded.
+    known = np.square(ROUNDING * moments.mean)
+    noise = np.maximum(np.where(is_flat, known, root**2), SMALLEST)
     return Inference(FactorModel(moments.mean, loading, noise), status=status, account=PROFILE)
 
 
@@ -440,7 +445,7 @@ def log_evidence_of_dimensions(variance: Array, n_rows: float) -> Array:
         Number of rows.
     """
     d = len(variance)
-    least = np.finfo(float).eps * max(float(variance[0]), SMALLEST)
+    least = max(np.finfo(float).eps * float(variance[0]), SMALLEST)
     v = np.maximum(variance, least)
     each = 0.5 * (d - np.arange(d))
     log_axes = np.cumsum(special.gammaln(each) - each * np.log(np.pi) - np.log(2.0))

@@ -110,6 +110,10 @@ class IncompleteRows:
 
     def pooled(self) -> NormalStatistics:
         """Return weight, mean and scatter of each feature over all rows that have it."""
+        return self._pooled
+
+    @cached_property
+    def _pooled(self) -> NormalStatistics:
         return NormalStatistics.of(self.x, self.weight)
 
 
@@ -292,6 +296,14 @@ class LatentClassProblem:
         """Whether rows have gaps in normal vectors, where they are hidden values."""
         return has_hidden_values(self.prior.rows, self.data.x)
 
+    def begun(self) -> Array:
+        """Return rows whose normal vectors are complete: gaps at the mean of their column."""
+        x, mean = self.data.x.copy(), self.data.pooled().mean
+        for part, columns in self._parts:
+            if is_normal_vector(part):
+                x[:, columns] = np.where(np.isnan(x[:, columns]), mean[columns], x[:, columns])
+        return x
+
     def first_label(self) -> NDArray[np.intp]:
         """Return the class of each row to begin draws with, shape (n,)."""
         return first_label(self)
@@ -363,10 +375,13 @@ class LatentClassProblem:
         offset, centers, lower = share_terms(self.prior.rows, belief)
         found = normal_shares(*self._plain_rows, offset, centers, lower)
         if not np.isfinite(found.log_total):
+            away = np.abs(self.data.x - self.data.pooled().mean) / self._unit
+            row = int(np.nan_to_num(away, posinf=np.inf).max(axis=1).argmax())
             raise FloatingPointError(
                 "log densities of all rows must be finite; found that a row is too far from "
-                "every component, in its units, for a square to be finite. Leave out rows far "
-                "from all others, or change the unit of their columns."
+                f"every component, in its units, for a square to be finite: row {row} is "
+                "farthest from the mean. Leave out rows far from all others, or change the "
+                "unit of their columns."
             )
         rows: Any
         if is_normal_vector(self.prior.rows):
@@ -437,16 +452,20 @@ class LatentClassProblem:
 
     def _apart(self, columns: list[int], share: Array) -> MultivariateNormalStatistics:
         """Return statistics of vectors from those of their features, taken as independent."""
-        x, count = self.data.x[:, columns], share.sum(axis=0)
-        pooled = NormalStatistics.of(x, self.data.weight)
+        x, count, every = self.data.x[:, columns], share.sum(axis=0), self.data.pooled()
+        pooled = NormalStatistics(
+            every.weight[columns], every.mean[columns], every.scatter[columns]
+        )
         # About the mean of all, which is near enough for a start.
-        away = np.nan_to_num(x - pooled.mean)
-        has = np.ones(x.shape) if not has_missing(x) else (~np.isnan(x)).astype(np.float64)
-        weight = share.T @ has
+        away, weight = x - pooled.mean, count[:, None]
+        if has_missing(away):
+            weight = share.T @ (~np.isnan(away)).astype(np.float64)
+            away = np.nan_to_num(away)
         mean = (share.T @ away) / np.where(weight > 0, weight, 1.0)
-        square = share.T @ away**2
+        square = share.T @ np.square(away, out=away)
         scatter = square - weight * mean**2
         scatter = np.where(scatter > 1e-12 * square, scatter, 0.0)
+        weight = np.broadcast_to(weight, mean.shape)
         rows = NormalStatistics(weight, pooled.mean + mean, scatter)
         usual = np.where(pooled.variance() > 0, pooled.variance(), 1.0)
         some = np.asarray(rows.weight) > 0

@@ -184,6 +184,17 @@ class PartitionProblem:
         return _Model.of(self.rows, self.x.shape[1], self.n_rows)
 
     @cached_property
+    def alone(self) -> tuple[Array, Array]:
+        """Rows as loops take them, and the log density of each alone."""
+        return self.rows_alone(self.x)
+
+    def rows_alone(self, x: Array) -> tuple[Array, Array]:
+        """Return rows (n, d) as loops take them, and the log density of each alone."""
+        rows, base = self.model.rows(x), np.empty(len(x))
+        self.model.loops.log_predictives(rows, self.model.empty, self.model.arguments, base)
+        return rows, base
+
+    @cached_property
     def _gaps(self) -> tuple[list[int], NDArray[np.bool_]]:
         """Columns of the normal vector, and where its values are missing."""
         columns = [
@@ -595,13 +606,11 @@ class CollapsedGibbs:
         model, law = problem.model, problem.law
         if problem.concentration is not None:
             law = PartitionLaw.process(concentration[c], problem.n_rows)
-        x = problem.x
         if problem.has_hidden:
             filled[c] = problem.filled(filled[c], label[c], rng)
-            x = filled[c]
-        rows = model.rows(x)
-        base = np.empty(len(rows))
-        model.loops.log_predictives(rows, model.empty, model.arguments, base)
+            rows, base = problem.rows_alone(filled[c])
+        else:
+            rows, base = problem.alone
         log_rows = model.loops.sweeps(
             rows, label[c], model.empty, model.arguments, (law.gamma, law.log_new), base,
             self.n_sweeps, self.n_moves, int(rng.integers(2**62)),
@@ -741,9 +750,7 @@ def drawn_rows(
     """
     if not problem.has_hidden_values:
         return problem.data.x
-    mean = problem.data.pooled().mean
-    begun = np.where(np.isnan(problem.data.x), mean, problem.data.x)
-    answer = np.repeat(begun[None], len(labels), axis=0)
+    answer = np.repeat(problem.begun()[None], len(labels), axis=0)
     for x, label in zip(answer, labels, strict=True):
         for _ in range(n_rounds):
             statistics = problem.prior.statistics_of(x, label, problem.data.weight)
@@ -763,6 +770,10 @@ class RedrawnProblem(Protocol):
     @property
     def has_hidden_values(self) -> bool:
         """Whether values of rows are drawn as well."""
+        ...
+
+    def begun(self) -> Array:
+        """Return rows with the values that are drawn at the mean of their column."""
         ...
 
     def first_label(self) -> NDArray[np.intp]:
@@ -817,9 +828,7 @@ class BlockedGibbs:
         """Return chains at the start of the problem."""
         n, d = problem.data.x.shape
         label = problem.first_label()
-        begun = problem.data.x[None] if problem.has_hidden_values else np.empty((1, 0, d))
-        pooled = problem.data.pooled()
-        begun = np.where(np.isnan(begun), pooled.mean, begun)
+        begun = problem.begun()[None] if problem.has_hidden_values else np.empty((1, 0, d))
         return PartitionState(
             np.repeat(label[None].astype(np.int64), self.n_chains, axis=0),
             np.ones(self.n_chains),

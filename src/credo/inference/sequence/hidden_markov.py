@@ -529,6 +529,10 @@ class HiddenMarkovProblem:
         start, table = _tables(belief)
         return smoothed(self.log_densities(belief), start, table, self.ends)
 
+    def begun(self) -> Array:
+        """Return rows with the values that are drawn at the mean of their column."""
+        return self.rows_problem.begun()
+
     def first_label(self) -> NDArray[np.intp]:
         """Return the state of each row to begin draws with, shape (n,)."""
         return first_label(self)

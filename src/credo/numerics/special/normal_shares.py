@@ -16,15 +16,16 @@ import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, reduce
+from typing import Any
 
 import numpy as np
 
 from credo.numerics.array import Array
-from credo.numerics.parallel.threads import over_blocks, threads_for
+from credo.numerics.parallel.threads import in_parts, threads_for
 
 __all__ = ["NormalShares", "normal_shares"]
 
-CHUNK = 1 << 14
+CHUNK = 1 << 12
 """Rows that a thread takes at a time."""
 
 BLOCK_ENTRIES = 1 << 18
@@ -32,6 +33,10 @@ BLOCK_ENTRIES = 1 << 18
 
 WORTH_A_LOOP = 1 << 17
 """Exponentials above which it is worth while to load a compiled loop for them."""
+
+FARTHEST = 200.0
+"""Minus twice the log of a share that is none: with smaller ones products would be subnormal,
+which takes processors a hundred times as long."""
 
 NEVER = -1e100
 """Log density that is none."""
@@ -105,13 +110,20 @@ def normal_shares(
     form = (
         _Centered(offset, centers, root) if is_far else _Features(origin, offset, centers, root)
     )
-    form.profile = _profile if x.shape[0] * len(offset) < WORTH_A_LOOP else _compiled_profile()
+    is_worth_a_loop = x.shape[0] * len(offset) >= WORTH_A_LOOP
+    form.profile = _compiled_profile() if is_worth_a_loop else _profile
+    work = form.looped if is_worth_a_loop else form.summed
 
-    def summed(chunk: slice) -> tuple[float, Array]:
-        return form.summed(x[chunk], None if weight is None else weight[chunk])
+    n_chunks = -(-len(x) // CHUNK)
+    parts: list[Any] = [None] * n_chunks
+
+    def summed(first: int, last: int) -> None:
+        for i in range(first, last):
+            chunk = slice(i * CHUNK, (i + 1) * CHUNK)
+            parts[i] = work(x[chunk], None if weight is None else weight[chunk])
 
     with threads_for(0):
-        parts = over_blocks(summed, len(x), CHUNK)
+        in_parts(summed, n_chunks, len(x) * len(offset))
     log_total, moments = reduce(lambda a, b: (a[0] + b[0], a[1] + b[1]), parts)
     return NormalShares(log_total, *form.moments(moments, lower))
 
@@ -132,6 +144,13 @@ def _compiled_profile() -> Callable[[Array], Array]:
     return profile
 
 
+@cache
+def _compiled_sums() -> Callable[..., float]:
+    module = importlib.import_module("credo.numerics.special._loops_normal_shares")
+    loop: Callable[..., float] = module.feature_sums
+    return loop
+
+
 class _Form:
     """How log densities and moments of blocks of rows are found."""
 
@@ -141,11 +160,16 @@ class _Form:
     def summed(self, x: Array, weight: Array | None) -> tuple[float, Array]:
         """Return the weighted sum of logs, and the sums from which moments are found."""
         log_total, found = 0.0, None
+        # Memory that is new to a thread costs as much as the work in it.
+        room = self.room(min(self.step, len(x)))
         for start in range(0, len(x), self.step):
             rows = slice(start, start + self.step)
-            values, squares = self.squares(x[rows])
+            if start + self.step > len(x):
+                room = self.room(len(x) - start)
+            values, squares = self.squares(x[rows], *room)
             least = squares.min(axis=0)
             squares -= least
+            np.minimum(squares, FARTHEST, out=squares)
             share = self.profile(squares)
             total = share.sum(axis=0)
             top = np.log(total)
@@ -161,8 +185,16 @@ class _Form:
         assert found is not None
         return log_total, found
 
-    def squares(self, x: Array) -> tuple[Array, Array]:
-        """Return what sums are made of, and minus twice the logs, (K, n)."""
+    def looped(self, x: Array, weight: Array | None) -> tuple[float, Array]:
+        """Return the same by compiled loops, as far as there are any."""
+        return self.summed(x, weight)
+
+    def room(self, n: int) -> tuple[Array, Array]:
+        """Return room for what a block of rows is turned into."""
+        raise NotImplementedError
+
+    def squares(self, x: Array, values: Array, squares: Array) -> tuple[Array, Array]:
+        """Fill in what sums are made of, and minus twice the logs, (K, n); return both."""
         raise NotImplementedError
 
     def sums(self, values: Array, share: Array) -> Array:
@@ -197,10 +229,21 @@ class _Features(_Form):
         self.n_features = 1 + d + len(self.left)
         self.step = max(256, BLOCK_ENTRIES // self.n_features)
 
-    def squares(self, x: Array) -> tuple[Array, Array]:
-        n, d = x.shape
+    def room(self, n: int) -> tuple[Array, Array]:
         features = np.empty((self.n_features, n))
         features[0] = 1.0
+        return features, np.empty((len(self.terms), n))
+
+    def looped(self, x: Array, weight: Array | None) -> tuple[float, Array]:
+        """Return the same by one compiled loop."""
+        sums = np.zeros((len(self.terms), self.n_features))
+        own = np.empty(0) if weight is None else np.ascontiguousarray(weight)
+        rows = np.ascontiguousarray(x)
+        loop = _compiled_sums()
+        return float(loop(rows, own, self.origin, self.unit, self.terms, FARTHEST, sums)), sums
+
+    def squares(self, x: Array, values: Array, squares: Array) -> tuple[Array, Array]:
+        features, d = values, x.shape[1]
         columns = features[1 : d + 1]
         np.subtract(x.T, self.origin[:, None], out=columns)
         columns /= self.unit[:, None]
@@ -211,7 +254,7 @@ class _Features(_Form):
                 first += d - j
         else:
             np.multiply(columns, columns, out=features[d + 1 :])
-        return features, self.terms @ features
+        return features, np.matmul(self.terms, features, out=squares)
 
     def sums(self, values: Array, share: Array) -> Array:
         return np.asarray(share @ values.T)
@@ -240,11 +283,16 @@ class _Centered(_Form):
         self.offset, self.centers, self.root = offset, centers, root
         self.step = max(64, BLOCK_ENTRIES // (k * d))
 
-    def squares(self, x: Array) -> tuple[Array, Array]:
-        away = x.T[None] - self.centers[:, :, None]
+    def room(self, n: int) -> tuple[Array, Array]:
+        k, d = self.centers.shape
+        return np.empty((k, d, n)), np.empty((k, n))
+
+    def squares(self, x: Array, values: Array, squares: Array) -> tuple[Array, Array]:
+        away = np.subtract(x.T[None], self.centers[:, :, None], out=values)
         away = self.root @ away if self.root.ndim == 3 else self.root[..., None] * away
-        square = np.einsum("kdn,kdn->kn", away, away)
-        return away, square - 2.0 * self.offset[:, None]
+        np.einsum("kdn,kdn->kn", away, away, out=squares)
+        squares -= 2.0 * self.offset[:, None]
+        return away, squares
 
     def sums(self, values: Array, share: Array) -> Array:
         weighted = values * share[:, None]
