@@ -34,7 +34,7 @@ def feature_sums(
     weight
         Of each row; empty if all are one.
     farthest
-        Minus twice the log of the smallest share.
+        Minus twice the log of a share that is as good as none.
     """
     n, d = x.shape
     k, n_features = terms.shape
@@ -72,7 +72,9 @@ def feature_sums(
         for c in range(k):
             row = squares[c]
             for i in range(BLOCK):
-                row[i] = fast_exp(-0.5 * min(row[i] - least[i], farthest))
+                away = row[i] - least[i]
+                found = fast_exp(-0.5 * min(away, farthest))
+                row[i] = found if away <= farthest else 0.0
             for i in range(BLOCK):
                 total[i] += row[i]
         for i in range(BLOCK):

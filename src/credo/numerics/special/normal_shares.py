@@ -35,11 +35,8 @@ WORTH_A_LOOP = 1 << 17
 """Exponentials above which it is worth while to load a compiled loop for them."""
 
 FARTHEST = 200.0
-"""Minus twice the log of a share that is none: with smaller ones products would be subnormal,
-which takes processors a hundred times as long."""
-
-NEVER = -1e100
-"""Log density that is none."""
+"""Minus twice the log of a share that is as good as none: products with smaller ones would be
+subnormal, which takes processors a hundred times as long."""
 
 FAR = 1e6
 """Squared distance of a component from the origin, in its own units, that features resolve."""
@@ -98,8 +95,6 @@ def normal_shares(
     """
     total = float(len(x)) if weight is None else float(weight.sum())
     origin = (x.sum(axis=0) if weight is None else weight @ x) / total
-    # Infinite terms of components without weight would make products of matrices invalid.
-    offset = np.maximum(offset, NEVER)
     if lower.ndim == 3:
         root: Array = np.asarray(np.linalg.inv(lower), dtype=np.float64)
         distance = (root @ (centers - origin)[..., None])[..., 0]
@@ -169,8 +164,10 @@ class _Form:
             values, squares = self.squares(x[rows], *room)
             least = squares.min(axis=0)
             squares -= least
+            is_none = squares > FARTHEST
             np.minimum(squares, FARTHEST, out=squares)
             share = self.profile(squares)
+            share[is_none] = 0.0
             total = share.sum(axis=0)
             top = np.log(total)
             top -= 0.5 * least
