@@ -41,6 +41,11 @@ PLACES = (-1.0, 0.5)
 Labels = Callable[[Array, Generator], Any]
 
 
+def components(n: int) -> Components:
+    """Return what is believed of so many components."""
+    return Components(DirichletCategorical(np.ones(n)), ROWS)
+
+
 def collapsed(x: Array, rng: Generator) -> Any:
     """Return draws of the components of rows, parameters integrated out."""
     problem = PartitionProblem(x, ROWS, PartitionLaw.finite(2, 1.0, len(x)))
@@ -50,8 +55,7 @@ def collapsed(x: Array, rng: Generator) -> Any:
 
 def blocked(x: Array, rng: Generator) -> Any:
     """Return draws of the components of rows, with parameters in turn."""
-    prior = Components(DirichletCategorical(np.ones(2)), ROWS)
-    problem = LatentClassProblem(IncompleteRows.unlabeled(x, 2), prior)
+    problem = LatentClassProblem(IncompleteRows.unlabeled(x, 2), components(2))
     found = run(BlockedGibbs(THIN * N_DRAWS, 200, 1), problem, rng)
     return found.posterior.labels[0, ::THIN]
 
@@ -81,12 +85,12 @@ class MixtureCase:
 
     def _one(self, rng: Generator) -> list[int]:
         weight = rng.dirichlet(np.ones(2))[None]
-        normal = ROWS[np.zeros(2, dtype=np.intp)].sample(rng)
+        normal = components(2).rows.sample(rng)
         label = (rng.random(self.n_rows) < weight[0, 1]).astype(np.intp)
         x = normal.sample(rng, self.n_rows)[np.arange(self.n_rows), label]
         truth = _quantities(weight, normal, x)
         labels = self.labels(x, rng)
-        belief = drawn_belief(ROWS[np.zeros(2, dtype=np.intp)], x, labels, 2)
+        belief = drawn_belief(components(2).rows, x, labels, 2)
         count = np.stack([(labels == k).sum(axis=1) for k in range(2)], axis=1)
         gammas = rng.gamma(count + 1.0)
         drawn = _quantities(gammas / gammas.sum(axis=1, keepdims=True), belief.sample(rng), x)
@@ -133,7 +137,7 @@ class NumberCase:
     def _one(self, rng: Generator) -> list[float]:
         true = int(rng.integers(1, self.most + 1))
         weight = rng.dirichlet(np.ones(true))
-        normal = ROWS[np.zeros(true, dtype=np.intp)].sample(rng)
+        normal = components(true).rows.sample(rng)
         label = rng.choice(true, self.n_rows, p=weight)
         x = normal.sample(rng, self.n_rows)[np.arange(self.n_rows), label]
         law = PartitionLaw.unknown(np.full(self.most, -np.log(self.most)), 1.0, self.n_rows)

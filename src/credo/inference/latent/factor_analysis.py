@@ -227,12 +227,16 @@ class FactorProblem:
         """Return probabilistic PCA of the rows with gaps at the mean of their column."""
         mean, variance = self._unit
         filled = np.where(np.isnan(self.y), mean, self.y)
-        axes = PrincipalAxes.of_moments(Moments.of([filled], self.weight))
+        # Units of columns must not matter where each has noise of its own.
+        unit = np.sqrt(np.where(variance > 0, variance, 1.0))
+        unit = np.ones_like(unit) if self.is_isotropic else unit
+        axes = PrincipalAxes.of_moments(Moments.of([filled / unit], self.weight))
         found = FactorModel.probabilistic_pca(axes, self.n_hidden)
         if self.is_isotropic:
             return found
-        rest = np.maximum(variance - (found.loading**2).sum(axis=1), 0.1 * variance)
-        return FactorModel(mean, found.loading, np.maximum(rest, self._least))
+        loading = found.loading * unit[:, None]
+        rest = np.maximum(variance - (loading**2).sum(axis=1), 0.1 * variance)
+        return FactorModel(mean, loading, np.maximum(rest, self._least))
 
     def expect(self, belief: FactorModel) -> Expectation:
         """Return expected statistics of rows and hidden numbers, and the log likelihood."""
