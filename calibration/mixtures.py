@@ -154,7 +154,7 @@ class NumberCase:
 
 MIXTURES = {
     "collapsed Gibbs, mixture": MixtureCase(collapsed, 2000),
-    "blocked Gibbs, mixture": MixtureCase(blocked, 1000),
-    "collapsed Gibbs, number of components": NumberCase(2000),
+    "blocked Gibbs, mixture": MixtureCase(blocked, 400),
+    "collapsed Gibbs, number of components": NumberCase(1000),
 }
 """Mixtures whose components are drawn, which take minutes."""
