@@ -29,12 +29,12 @@ from credo.features import Constant, SquaredExponential
 __all__ = ["PUBLISHED", "main"]
 
 PUBLISHED = {
-    "crabs": "",
-    "ionosphere": "nearest neighbor 7.9 %, C4 6.0 %, IB3 3.3 %",
-    "pima768": "",
-    "pima_ripley": "logistic regression 66, linear discriminant analysis 67 of 332",
+    "crabs": "GP by EP 2.0 %, 0.908 bits; GP by Laplace 2.0 %, 0.682 bits",
+    "ionosphere": "GP by EP 8.0 %; GP by Laplace 8.8 %; SVM 5.7 %; nearest neighbor 7.9 %",
+    "pima768": "GP by EP 22.6 %, 0.253 bits; GP by Laplace 22.8 %, 0.252 bits; SVM 23.0 %",
+    "pima_ripley": "GP by Monte Carlo 68, GP (MAP) 69, logistic regression 66 of 332",
 }
-"""Errors that were read where they were published; none where there are none such."""
+"""Errors of others; those of processes were quoted before and not read again."""
 
 
 def table(folder: Path, name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

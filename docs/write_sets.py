@@ -48,9 +48,10 @@ CLASSES = """## Classes: crabs, ionosphere, Pima
 `GaussianProcessClassifier` by expectation propagation and by Laplace's method, with one length
 scale for all columns as in published experiments (Kuss and Rasmussen 2005), and with the
 kernel it takes by itself. Errors of 10 folds in percent, and what the probabilities tell in
-bits for each row. Of Pima as Ripley split it, wrong answers of 332. Beside them stand errors
-that could be read at their source: of ionosphere those in the notes that come with the set
-(one split, not these folds), of Ripley's split two linear methods on the same rows.
+bits for each row. Of Pima as Ripley split it, wrong answers of 332. Beside them stand published
+errors. Those of processes (Kuss and Rasmussen 2005, 10 other folds; for Ripley's split Williams
+and Barber 1998, the same rows) were quoted before and not read again: they are a guide. That of
+nearest neighbors is in the notes that come with ionosphere (one split, not these folds).
 
 `python -m benchmarks.gp_sets FOLDER --store` runs it again.
 """

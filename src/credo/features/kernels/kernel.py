@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any, ClassVar, Self
 
@@ -815,11 +815,10 @@ def positive_setting(kernel: Any, name: str) -> None:
         values = as_float(found)
     except (TypeError, ValueError):
         values = np.array(np.nan)
-    is_known = [part.name for part in fields(kernel)]
     if values.ndim > 1 or values.size == 0 or not np.all((values > 0) & (values < np.inf)):
         raise ValueError(
             f"{name} must be a positive number, or one for each column; found {quote(found)}. "
-            f"Write {type(kernel).__name__}({is_known[0]}=...) with positive numbers."
+            f"Write {type(kernel).__name__}({name}=...) with positive numbers."
         )
     kept = float(values) if values.ndim == 0 else tuple(values.tolist())
     object.__setattr__(kernel, name, kept)
