@@ -18,6 +18,7 @@ from credo.features import (
     White,
 )
 from credo.inference import ExactProcess
+from credo.models.kernel import gaussian_process_regressor
 
 RNG = np.random.default_rng(0)
 T = np.sort(RNG.uniform(0.0, 30.0, 220))[:, None]
@@ -26,6 +27,21 @@ NEW = np.linspace(-1.0, 33.0, 12)[:, None]
 SUM = 2.0 * Matern52(10.0) + 0.5 * Periodic(1.5, 1.0).hold("period")
 
 
+@pytest.fixture
+def few_are_many(monkeypatch):
+    """Let two hundred rows be enough for a series."""
+    monkeypatch.setattr(gaussian_process_regressor, "SERIES_ROWS", 200)
+
+
+def test_some_hundred_rows_wait_for_no_compiler():
+    kernel = Matern52(3.0).hold()
+    assert GaussianProcessRegressor(kernel, noise=0.1).fit(T, Y).method_ == "ExactProcess"
+    x = np.arange(1000.0)
+    model = GaussianProcessRegressor(kernel, noise=0.1).fit(x[:, None], np.sin(x))
+    assert model.method_ == "SeriesProcess"
+
+
+@pytest.mark.usefixtures("few_are_many")
 def test_a_series_is_chosen_where_it_is_quicker_and_gives_the_exact_fit():
     kernel = 1.0 * Matern52(3.0) + 0.3 * Matern32(0.5)
     series = GaussianProcessRegressor(kernel).fit(T, Y)
@@ -51,6 +67,7 @@ def test_a_series_is_chosen_where_it_is_quicker_and_gives_the_exact_fit():
     ],
     ids=["few rows", "no state", "two columns", "large state"],
 )
+@pytest.mark.usefixtures("few_are_many")
 def test_otherwise_the_exact_process_is_taken(kernel, X):
     model = GaussianProcessRegressor(kernel.hold(), noise=0.1).fit(X, Y[: len(X)])
     assert model.method_ == "ExactProcess"
