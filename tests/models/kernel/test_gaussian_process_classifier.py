@@ -20,6 +20,7 @@ from credo.inference import (
 )
 from credo.inference.kernel.latent_process import InducedLatent, InducedSoftmax
 from credo.inference.site.likelihood import BINARY_VARIANCE
+from credo.models.kernel import gaussian_process_classifier
 from credo.numerics.special.logistic_integral import log_logistic_normal_mean
 
 RNG = np.random.default_rng(0)
@@ -376,6 +377,35 @@ def test_several_classes_learn_from_all_rows_by_inducing_inputs():
     gap = sparse.kernel_.log_parameters - usual.log_parameters
     spread = np.array([p.log_spread for p in usual.parameters])
     assert_allclose(slope, gap / spread**2, atol=0.1)
+
+
+def test_several_classes_are_exact_with_settings_of_some_rows(monkeypatch):
+    monkeypatch.setattr(gaussian_process_classifier, "LEARNING_ROWS", 100)
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(150, 2))
+    y = np.digitize(np.sin(2 * x[:, 0]) + x[:, 1] + 0.5 * rng.normal(size=150), [-0.5, 0.5])
+    kernel = 1.0 * SquaredExponential(1.0) + Constant()
+    model = GaussianProcessClassifier(kernel).fit(x, y)
+    assert model.method_ == "exact"
+    assert len(model.posterior_.x) == 150
+    known = GaussianProcessClassifier(model.kernel_.hold()).fit(x, y)
+    assert_allclose(model.predict_proba(X), known.predict_proba(X), rtol=1e-12)
+    data = model.data_
+    rows = gaussian_process_classifier._spread_rows(data, int(100 / np.cbrt(3)))
+    assert 66 <= len(rows) <= 72
+    part = GaussianProcessClassifier(kernel).fit(data.x[rows], data.code[rows])
+    assert_allclose(model.kernel_.log_parameters, part.kernel_.log_parameters, rtol=1e-12)
+
+
+def test_more_classes_have_fewer_inducing_inputs(monkeypatch):
+    monkeypatch.setattr(gaussian_process_classifier, "MOST_EXACT_CLASSES", 30)
+    monkeypatch.setattr(gaussian_process_classifier, "MOST_WEIGHTS", 20)
+    kernel = (1.0 * SquaredExponential(1.0)).hold()
+    x, code = np.arange(50.0)[:, None], np.arange(50)
+    sizes = [
+        len(GaussianProcessClassifier(kernel).fit(x, code % k).posterior_.x) for k in (3, 6)
+    ]
+    assert sizes == [10, 4]
 
 
 def test_white_noise_is_of_each_of_several_rows_with_the_same_inputs():

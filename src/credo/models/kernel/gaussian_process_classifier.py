@@ -41,8 +41,10 @@ from credo.inference.site.softmax import SoftmaxLaplace
 from credo.models.contract.classifier import LogClassifier
 from credo.models.contract.inputs import first_labeled_rows, validated
 from credo.models.kernel.latent_setting import (
+    INDUCING,
     LEARNING_ROWS,
     MOST_EXACT,
+    MOST_EXACT_CLASSES,
     TOLERANCE,
     engine_name,
     inducing_rows,
@@ -51,6 +53,7 @@ from credo.models.kernel.latent_setting import (
     site_engine,
     usual_kernel,
     warn_of_bounds,
+    work_rows,
 )
 from credo.numerics.array import Array, as_float
 from credo.numerics.example import Example
@@ -62,6 +65,9 @@ ROUGH = MappingProxyType({"ep": 3e-4, "laplace": 1e-3})
 """Tolerances while the kernel is learned."""
 
 BLOCK_ROWS = 2048
+
+MOST_WEIGHTS = 1_500
+"""Weights of inducing inputs of several classes together, whose curvature is one matrix."""
 
 Belief = LatentBelief | SoftmaxBelief | InducedBelief | InducedSoftmaxBelief
 
@@ -90,10 +96,12 @@ class GaussianProcessClassifier(LogClassifier):
         "map" for the most probable parameters under weak priors in the units of the data,
         "ml" for those of the highest evidence.
     n_inducing
-        Inducing inputs by which the functions are known. If None, all rows up to 2000 for two
-        classes (rows and classes together for several), else 300 rows that leave little of
-        the others unknown; the kernel is then learned from 1000 rows, or for several classes
-        from 1000 (times classes) first and then, by the inducing inputs, from all.
+        Inducing inputs by which the functions are known. If None, all rows are used up to
+        2000 of two classes, and for K classes up to 3000 over the cube root of K, such as
+        1392 of ten; beyond that 300 rows or fewer that leave little of the others unknown.
+        The kernel is learned from up to 1000 rows where there are inducing inputs. For K
+        classes these are 1000 over that root, and where there are inducing inputs it is then
+        learned on from all rows.
     ordered
         Whether classes are grades, from the least to the greatest label: one function, and
         cut points that are learned, between which it falls with standard normal noise.
@@ -172,8 +180,7 @@ class GaussianProcessClassifier(LogClassifier):
         kernel = _placed(self.kernel, data.x)
         kernel.check_inputs(data.x)
         is_exact = self._is_exact(data)
-        n_part = LEARNING_ROWS // self._n_functions(data)
-        part = data if is_exact else data.taken(_spread_rows(data, n_part))
+        part = self._learning_rows(data, is_exact)
         start = self._start(data)
         self.likelihood_ = cast(Any, start.likelihood)
         rough = self._exact(data, ROUGH[engine_name(self.inference)])
@@ -185,7 +192,8 @@ class GaussianProcessClassifier(LogClassifier):
         self._set_settings(kernel, learned.free)
         method = self._exact(data)
         if not is_exact:
-            inducing = inducing_rows(self.kernel_, data, self.likelihood_, self.n_inducing)
+            n_inducing = self.n_inducing or self._usual_inducing(data)
+            inducing = inducing_rows(self.kernel_, data, self.likelihood_, n_inducing)
             method = self._induced(data, inducing)
         if isinstance(method, InducedSoftmax) and len(learned.free):
             # A part of few rows for each class says little of the settings.
@@ -271,7 +279,21 @@ class GaussianProcessClassifier(LogClassifier):
     def _is_exact(self, data: ClassData) -> bool:
         if self.n_inducing is not None:
             return len(data.x) <= self.n_inducing
-        return len(data.x) * self._n_functions(data) <= MOST_EXACT
+        n_functions = self._n_functions(data)
+        most = MOST_EXACT if n_functions == 1 else MOST_EXACT_CLASSES
+        return work_rows(len(data.x), n_functions) <= most
+
+    def _learning_rows(self, data: ClassData, is_exact: bool) -> ClassData:
+        """Return the rows that settings are first learned from: all where it takes seconds."""
+        n_functions = self._n_functions(data)
+        n_part = int(LEARNING_ROWS / work_rows(1, n_functions))
+        if len(data.x) <= n_part or (is_exact and n_functions == 1):
+            return data
+        return data.taken(_spread_rows(data, n_part))
+
+    def _usual_inducing(self, data: ClassData) -> int:
+        """Return as many inducing inputs as have no more weights in all than are learned."""
+        return min(INDUCING, max(1, MOST_WEIGHTS // max(1, self._n_functions(data) - 1)))
 
     def _log_probability(self, x: Array) -> Array:
         mean, spread = self.posterior_.moments(x)

@@ -41,6 +41,7 @@ from credo.models.contract.inputs import (
 )
 from credo.models.contract.regressor import PredictiveRegressor
 from credo.models.kernel.latent_setting import (
+    INDUCING,
     LEARNING_ROWS,
     MOST_EXACT,
     TOLERANCE,
@@ -188,7 +189,7 @@ class LatentProcessRegressor(PredictiveRegressor):
         self.data_, self.method_ = data, "exact" if is_exact else "inducing inputs"
         x, state = data.x, problem.last_state
         if not is_exact:
-            x = inducing_rows(self.kernel_, data, self.likelihood_, self.n_inducing)
+            x = inducing_rows(self.kernel_, data, self.likelihood_, self.n_inducing or INDUCING)
         self.posterior_, found = self._method(x).belief(data, self.kernel_, state)
         self.inference_ = replace(found, posterior=self.posterior_, state=None)
         self.log_evidence_ = found.log_evidence + learned.log_evidence - learned.value

@@ -28,8 +28,10 @@ from credo.numerics.quotation import quote
 from credo.numerics.warning import warn_user
 
 __all__ = [
+    "INDUCING",
     "LEARNING_ROWS",
     "MOST_EXACT",
+    "MOST_EXACT_CLASSES",
     "TOLERANCE",
     "engine_name",
     "inducing_rows",
@@ -38,6 +40,7 @@ __all__ = [
     "site_engine",
     "usual_kernel",
     "warn_of_bounds",
+    "work_rows",
 ]
 
 ENGINES: Mapping[str, type | None] = MappingProxyType(
@@ -46,10 +49,12 @@ ENGINES: Mapping[str, type | None] = MappingProxyType(
 TOLERANCE = 1e-4
 """What another step of a search for settings must promise, in nats."""
 
-MOST_EXACT = 2_000
-"""Rows up to which one function is exact; several have as many rows and functions together."""
+MOST_EXACT, MOST_EXACT_CLASSES = 2_000, 3_000
+"""Rows up to which one function is exact, and several; see `work_rows`."""
 
 LEARNING_ROWS = 1_000
+"""Rows from which settings are learned where all would take long; see `work_rows`."""
+
 INDUCING = 300
 OWN_SCALES = 12
 """Columns up to which each has a length scale of its own by default."""
@@ -66,6 +71,17 @@ def require_settings(model: Any) -> None:
     require_choice("learning", model.learning, ("map", "ml"))
     if model.n_inducing is not None:
         require_count("n_inducing", model.n_inducing)
+
+
+def work_rows(n_rows: int, n_functions: int) -> float:
+    """Return how many rows of one function take as long to factor as rows of several.
+
+    Examples
+    --------
+    >>> round(work_rows(1000, 8))
+    2000
+    """
+    return float(n_rows * np.cbrt(n_functions))
 
 
 def latent_rows(
@@ -142,12 +158,11 @@ def usual_kernel(kind: type[StationaryKernel], x: Array) -> Kernel:
 
 
 def inducing_rows(
-    kernel: Kernel, data: HiddenRows, likelihood: Likelihood, n_inducing: int | None
+    kernel: Kernel, data: HiddenRows, likelihood: Likelihood, n_inducing: int
 ) -> Array:
     """Return rows that leave little of the others unknown, to be inducing inputs.
 
     What is little depends on how far the function may move before outcomes tell.
     """
-    n = INDUCING if n_inducing is None else n_inducing
     noise = likelihood.landmark(data.y)[1] ** 2
-    return np.asarray(data.x[greedy_rows(kernel, data.x, noise, n)])
+    return np.asarray(data.x[greedy_rows(kernel, data.x, noise, n_inducing)])
