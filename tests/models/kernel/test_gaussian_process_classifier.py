@@ -389,12 +389,13 @@ def test_several_classes_are_exact_with_settings_of_some_rows(monkeypatch):
     assert model.method_ == "exact"
     assert len(model.posterior_.x) == 150
     known = GaussianProcessClassifier(model.kernel_.hold()).fit(x, y)
-    assert_allclose(model.predict_proba(X), known.predict_proba(X), rtol=1e-12)
+    new = rng.normal(size=(20, 2))
+    assert_allclose(model.predict_proba(new), known.predict_proba(new), rtol=1e-9)
     data = model.data_
     rows = gaussian_process_classifier._spread_rows(data, int(100 / np.cbrt(3)))
     assert 66 <= len(rows) <= 72
     part = GaussianProcessClassifier(kernel).fit(data.x[rows], data.code[rows])
-    assert_allclose(model.kernel_.log_parameters, part.kernel_.log_parameters, rtol=1e-12)
+    assert_allclose(model.kernel_.log_parameters, part.kernel_.log_parameters, rtol=1e-9)
 
 
 def test_more_classes_have_fewer_inducing_inputs(monkeypatch):
