@@ -137,7 +137,7 @@ CASES = (
                 "largest error": lambda data, numbers: numbers["error"],
             },
             goals=(
-                Goal("10^7 rows", at_most=350.0, measure="peak megabytes"),
+                Goal("10^7 rows", at_most=450.0, measure="peak megabytes"),
                 Goal("10^7 rows", at_most=0.05, measure="largest error"),
             ),
             repeats=1,
