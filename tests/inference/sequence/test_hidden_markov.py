@@ -260,3 +260,19 @@ def test_another_library_finds_the_same_beliefs_paths_and_steps():
     assert_allclose(step.log_normalizer, other.monitor_.history[-1], rtol=1e-9)
     assert_allclose(chain.transition, other.transmat_, rtol=1e-6, atol=1e-9)
     assert_allclose(chain.density.loc, other.means_, rtol=1e-6)
+
+
+@pytest.mark.parametrize("is_vector", [True, False])
+def test_quick_densities_of_complete_rows_are_those_of_each_state(is_vector):
+    rng = np.random.default_rng(0)
+    loc, x = rng.normal(size=(3, 2)), rng.normal(size=(40, 2))
+    cov = np.array([[1.0, 0.4], [0.4, 0.7]])
+    vector = MultivariateNormal(loc, cov)
+    density = vector if is_vector else Normal(loc, [[0.5], [1.0], [2.0]])
+    chain = HiddenChain(np.full(3, 1.0 / 3.0), np.full((3, 3), 1.0 / 3.0), density)
+    expected = density.log_prob(x[:, None])
+    if not is_vector:
+        expected = expected.sum(axis=-1)
+    assert_allclose(chain.log_densities(x), expected, rtol=1e-12)
+    x[3, 1] = np.nan
+    assert_allclose(chain.log_densities(x)[:3], expected[:3], rtol=1e-12)

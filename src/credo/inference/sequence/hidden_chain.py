@@ -374,6 +374,8 @@ def normal_log_densities(x: Array, offset: Array, center: Array, lower: Array) -
         Lower factors of covariances, (K, d, d), or standard deviations of columns, (K, d).
     """
     k, d = center.shape
+    offset = np.ascontiguousarray(np.broadcast_to(offset, (k,)))
+    center = np.ascontiguousarray(center)
     if lower.ndim == 2:
         root: Array = (1.0 / lower)[..., None] * np.eye(d)
     else:

@@ -26,6 +26,9 @@ from scipy import special
 from credo.distributions.categorical import Categorical
 from credo.distributions.class_conditional import ClassConditional
 from credo.distributions.distribution import Distribution
+from credo.distributions.elliptical import DenseCovariance
+from credo.distributions.multivariate_normal import MultivariateNormal
+from credo.distributions.normal import Normal
 from credo.families.belief import Belief
 from credo.families.bernoulli import BetaBernoulli
 from credo.families.categorical import CategoricalStatistics, DirichletCategorical
@@ -164,7 +167,7 @@ class HiddenChain:
 
     def log_densities(self, x: Array) -> Array:
         """Return the log density of each row (n, d) in each state, shape (n, K)."""
-        return log_row_densities(ClassConditional(np.zeros(self.n_states), self.density), x)
+        return log_row_densities(self.density, x, self.n_states)
 
     def log_prob(self, x: Array, ends: Codes) -> Array:
         """Return the log density of each sequence, its states summed out."""
@@ -244,11 +247,20 @@ class HiddenChain:
         return rows.reshape(n, -1), path
 
 
-def log_row_densities(joint: ClassConditional | Components, x: Array) -> Array:
-    """Return the log joint density of rows and states, shape (n, K)."""
-    if isinstance(joint, Components):
-        return joint.expected_log_joint(x)
-    return joint.log_joint(x)
+def log_row_densities(density: Distribution, x: Array, k: int) -> Array:
+    """Return the log density of rows (n, d) in each of ``k`` states, shape (n, K)."""
+    if not has_missing(x):
+        center = np.broadcast_to(getattr(density, "loc", 0.0), (k, x.shape[1]))
+        if isinstance(density, MultivariateNormal) and isinstance(
+            density.form, DenseCovariance
+        ):
+            lower = np.broadcast_to(density.form.factor.lower, (k, *center.shape[1:] * 2))
+            return normal_log_densities(x, density.log_prob(density.loc), center, lower)
+        if isinstance(density, Normal):
+            peak = np.broadcast_to(density.log_prob(density.loc), center.shape).sum(axis=1)
+            scale = np.broadcast_to(density.scale, center.shape)
+            return normal_log_densities(x, peak, center, scale)
+    return ClassConditional(np.zeros(k), density).log_joint(x)
 
 
 @dataclass(frozen=True, eq=False)
