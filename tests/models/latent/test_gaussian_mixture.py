@@ -1,3 +1,4 @@
+import weakref
 from dataclasses import replace
 
 import numpy as np
@@ -363,6 +364,21 @@ def test_chunks_give_the_fit_of_all_rows():
     order = [0, 1] if abs(chunks.means_[0, 0] - whole.means_[0, 0]) < 1 else [1, 0]
     assert_allclose(chunks.means_[order], whole.means_, atol=1e-5)
     assert_allclose(chunks.covariances_[order], whole.covariances_, rtol=1e-3)
+
+
+def test_chunks_that_were_read_are_let_go():
+    x, _ = two_groups(400)
+    alive, most = [], []
+
+    def chunks():
+        for part in np.split(x, 10):
+            chunk = part.copy()
+            alive.append(weakref.ref(chunk))
+            yield chunk
+            most.append(sum(one() is not None for one in alive))
+
+    GaussianMixture(2, n_restarts=1).fit_chunks(chunks, n_seeds=60)
+    assert max(most) <= 3
 
 
 def test_pairs_of_rows_are_together_as_draws_say():

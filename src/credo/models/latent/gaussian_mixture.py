@@ -242,7 +242,9 @@ class GaussianMixture(Mixture):
         for part in parts():
             rows = self._chunk(part, not kept)
             left = n_seeds - sum(map(len, kept))
-            kept.append(rows[: max(left, 0)])
+            if left > 0:
+                # A part of a chunk would keep all of it in memory.
+                kept.append(rows[:left].copy())
             own = NormalStatistics.of(rows)
             pooled = own if pooled is None else pooled + own
         if pooled is None:
