@@ -94,9 +94,10 @@ def test_labels_are_kept_and_draws_average_to_probabilities_near_the_answer():
     model = credo.NeuralNetworkClassifier((6,), random_state=0).fit(x, names)
     assert model.classes_.tolist() == ["in", "middle", "out"]
     assert model.score(x, names) > 0.75
-    draws = model.sample_probabilities(x[:3], 50, random_state=0)
-    assert draws.shape == (50, 3, 3)
+    draws = model.sample_probabilities(x[:3], 4000, random_state=0)
+    assert draws.shape == (4000, 3, 3)
     np.testing.assert_allclose(draws.sum(axis=2), 1.0)
+    np.testing.assert_allclose(draws.mean(axis=0), model.predict_proba(x[:3]), atol=0.02)
 
 
 def test_one_class_is_refused():

@@ -27,6 +27,10 @@ def test_without_hidden_layer_it_is_linear_regression():
     found, expected = network.predict_dist(test), linear.predict_dist(test)
     np.testing.assert_allclose(found.std(), expected.std(), rtol=0.01)
     np.testing.assert_allclose(found.epistemic_std, expected.epistemic_std, rtol=0.02)
+    # That of the intercept and three weights, which many rows determine.
+    assert network.n_effective_parameters_ == pytest.approx(
+        linear.n_effective_parameters_, rel=0.01
+    )
     # Priors of the precision differ, by a few nats at most.
     assert network.log_evidence_ == pytest.approx(linear.log_evidence_, abs=4.0)
 
@@ -227,6 +231,17 @@ def test_functions_are_networks_of_drawn_weights_and_spread_as_the_belief_says()
     np.testing.assert_allclose(draws, expected, rtol=1e-10)
     found = model.predict_dist(GRID)
     np.testing.assert_allclose(draws.std(axis=0), found.epistemic_std, rtol=0.05)
+
+
+def test_functions_of_units_spread_as_the_bands_do_inside_and_far_outside():
+    x, y = waves()
+    model = credo.NeuralNetworkRegressor((6,), random_state=0).fit(x, y)
+    places = np.vstack([GRID, 4.0 * GRID])
+    draws = model.sample_functions(places, 4000, random_state=1)
+    found = model.predict_dist(places)
+    np.testing.assert_allclose(draws.mean(axis=0), found.mean(), atol=0.1 * found.std().max())
+    variance = found.epistemic_std**2 * (1.0 - 2.0 / model.posterior_.parts[0].freedom)
+    np.testing.assert_allclose(draws.std(axis=0), np.sqrt(variance), rtol=0.06)
 
 
 def test_learned_precisions_of_a_linear_network_have_the_highest_evidence():

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import numpy as np
 from numpy.random import Generator
+from numpy.typing import NDArray
 
 from credo.inference.neural.curvature import (
     ENTRIES_AT_ONCE,
@@ -41,6 +42,8 @@ class NetworkBelief:
         Learned precisions and noise.
     freedom
         Residuals by which the noise of each output is known, empty if it is not constant.
+    n_effective
+        How many parameters the rows determine.
     """
 
     network: LayeredNetwork
@@ -49,6 +52,7 @@ class NetworkBelief:
     first: int
     settings: NetworkSettings
     freedom: Annotated[Array, Form("k", 0.0)]
+    n_effective: float
 
     def moments(self, x: Array) -> tuple[Array, Array]:
         """Return mean (n, k) and covariance (n, k, k) of the outputs, linear in parameters.
@@ -74,6 +78,20 @@ class NetworkBelief:
             return draws
         draws[:, self.network.ends[self.first] :] += self.precision.sample(rng, n)
         return draws
+
+    def sample_outputs(self, x: Array, rng: Generator, n: int) -> Array:
+        """Return the outputs (n, m, k) of rows under draws, linear in a Gaussian's as above."""
+        draws = self.sample(rng, n)
+        if self.precision is None:
+            return np.stack([self.network.outputs(draw, x) for draw in draws])
+        begin = self.network.ends[self.first]
+        moved, found = draws[:, begin:] - self.parameters[begin:], []
+        for rows in self._blocks(x):
+            seen = self.network.forward(self.parameters, rows)
+            jacobian = self.network.jacobian_of(self.parameters, seen, self.first)
+            shift = moved @ jacobian.reshape(-1, moved.shape[1]).T
+            found.append(seen.outputs + shift.reshape(n, *seen.outputs.shape))
+        return np.concatenate([np.empty((n, 0, self.network.n_outputs)), *found], axis=1)
 
     def points(self, rng: Generator, n: int) -> tuple[NetworkBelief, ...]:
         """Return draws of the parameters, each as a belief that knows them for sure."""
@@ -106,11 +124,28 @@ class NetworkMixture:
         """The function of the inputs."""
         return self.parts[0].network
 
+    @property
+    def n_effective(self) -> float:
+        """How many parameters the rows determine, the mean over the parts."""
+        return float(self.shares @ [part.n_effective for part in self.parts])
+
     def sample(self, rng: Generator, n: int) -> Array:
         """Return draws of all parameters, shape (n, p)."""
-        chosen = rng.choice(len(self.parts), n, p=self.shares)
         draws = np.empty((n, self.network.n_parameters))
-        for i in np.unique(chosen):
-            own = chosen == i
-            draws[own] = self.parts[i].sample(rng, int(own.sum()))
+        for part, own in self._chosen(rng, n):
+            draws[own] = part.sample(rng, int(own.sum()))
         return draws
+
+    def sample_outputs(self, x: Array, rng: Generator, n: int) -> Array:
+        """Return the outputs (n, m, k) of rows under draws, linear in those of Gaussians."""
+        found = np.empty((n, len(x), self.network.n_outputs))
+        for part, own in self._chosen(rng, n):
+            found[own] = part.sample_outputs(x, rng, int(own.sum()))
+        return found
+
+    def _chosen(
+        self, rng: Generator, n: int
+    ) -> Iterator[tuple[NetworkBelief, NDArray[np.bool_]]]:
+        chosen = rng.choice(len(self.parts), n, p=self.shares)
+        for i in np.unique(chosen):
+            yield self.parts[i], chosen == i

@@ -248,7 +248,10 @@ class NetworkLaplace:
         log_evidence = laplace_evidence(whole, parameters, state.settings, precision)
         log_evidence += log_settings_volume(whole, parameters, state.settings, precision)
         freedom = noise_freedom(whole, parameters, state.settings, precision)
-        belief = NetworkBelief(network, parameters, precision, first, state.settings, freedom)
+        n_effective = n_determined(whole.free_prior(state.settings), precision)
+        belief = NetworkBelief(
+            network, parameters, precision, first, state.settings, freedom, n_effective
+        )
         if isinstance(problem.outcome, ClassOutcome) and network.n_layers > 1:
             spread = spread_of_scores(problem, belief)
             belief = replace(belief, precision=precision.scaled(1.0 / spread))
@@ -440,6 +443,11 @@ def _moved(logs: Array, wanted: Array) -> Array:
     return np.asarray(logs + np.clip(wanted - logs, -LARGEST_CHANGE, LARGEST_CHANGE))
 
 
+def n_determined(prior: Array, precision: Precision) -> float:
+    """Return how many parameters the data determine, biases among them."""
+    return len(prior) - float(prior @ precision.variances())
+
+
 def noise_freedom(
     problem: NetworkProblem, parameters: Array, settings: NetworkSettings, precision: Precision
 ) -> Array:
@@ -448,7 +456,7 @@ def noise_freedom(
         return np.zeros(0)
     network, prior = problem.network, problem.free_prior(settings)
     if network.n_outputs == 1:
-        gamma = np.array([len(prior) - float(prior @ precision.variances())])
+        gamma = np.array([n_determined(prior, precision)])
     else:
         gamma = np.zeros(network.n_outputs)
         blocks = weighted_jacobians(

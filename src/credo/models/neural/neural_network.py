@@ -225,7 +225,7 @@ class NeuralNetworkRegressor(PredictiveRegressor):
         Learned variance of constant noise, in the units of y; an array (k,) of several
         outputs. NaN if it varies.
     n_effective_parameters_
-        How many parameters the data determine.
+        How many parameters the data determine, the mean over members.
     log_evidence_, evidence_method_, evidence_flat_
         Log probability of y by Laplace's method around one mode, learned precisions and noise
         integrated out; and which unknowns have a flat prior of density one.
@@ -316,12 +316,11 @@ class NeuralNetworkRegressor(PredictiveRegressor):
     def sample_functions(self, X: ArrayLike, n: int, random_state: Any = None) -> Array:
         """Return ``n`` functions drawn from the posterior of the weights, (n, m) or (n, m, k).
 
-        Each is the network with weights of its own, without noise.
+        Each is the network with weights of its own, without noise; weights of a Gaussian move
+        it in a straight line, as in `predict_dist`.
         """
         rows, k = self._rows(X), len(self.y_units_.scale)
-        draws = self.posterior_.sample(generator(random_state), n)
-        network = self.posterior_.network
-        outputs = np.stack([network.outputs(draw, rows)[:, :k] for draw in draws])
+        outputs = self.posterior_.sample_outputs(rows, generator(random_state), n)[..., :k]
         found = self.y_units_.center + outputs * self.y_units_.scale
         return np.asarray(found[..., 0] if self._is_single else found)
 
@@ -329,6 +328,12 @@ class NeuralNetworkRegressor(PredictiveRegressor):
     def weight_precision_(self) -> Array:
         """Learned prior precisions of the weights of each layer, the mean over members."""
         return self._mean_setting("log_precision")
+
+    @property
+    def n_effective_parameters_(self) -> float:
+        """How many parameters the data determine, the mean over members."""
+        check_is_fitted(self)
+        return self.posterior_.n_effective
 
     @property
     def noise_variance_(self) -> Any:
@@ -418,6 +423,8 @@ class NeuralNetworkClassifier(LogClassifier):
         The labels, in rising order.
     weight_precision_
         Learned prior precision of the weights of each layer, of columns of unit variance.
+    n_effective_parameters_
+        How many parameters the data determine, the mean over members.
     log_evidence_, evidence_method_, evidence_of_, evidence_flat_
         Log probability of y given X by Laplace's method around one mode, learned precisions
         integrated out; "y given X"; and which unknowns have a flat prior of density one.
@@ -494,9 +501,8 @@ class NeuralNetworkClassifier(LogClassifier):
     def sample_probabilities(self, X: ArrayLike, n: int, random_state: Any = None) -> Array:
         """Return class probabilities under ``n`` draws of the weights, (n, n_samples, K)."""
         rows, coding = self._rows(X), class_coding(len(self.classes_))
-        draws = self.posterior_.sample(generator(random_state), n)
-        network = self.posterior_.network
-        return np.stack([softmax(network.outputs(draw, rows) @ coding.T) for draw in draws])
+        scores = self.posterior_.sample_outputs(rows, generator(random_state), n)
+        return np.asarray(softmax(scores @ coding.T))
 
     @property
     def weight_precision_(self) -> Array:
@@ -504,6 +510,12 @@ class NeuralNetworkClassifier(LogClassifier):
         check_is_fitted(self)
         logs = [part.settings.log_precision for part in self.posterior_.parts]
         return np.asarray(np.exp(self.posterior_.shares @ np.stack(logs)))
+
+    @property
+    def n_effective_parameters_(self) -> float:
+        """How many parameters the data determine, the mean over members."""
+        check_is_fitted(self)
+        return self.posterior_.n_effective
 
     def _rows(self, X: ArrayLike) -> Array:
         check_is_fitted(self)
