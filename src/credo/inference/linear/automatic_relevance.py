@@ -258,7 +258,9 @@ class RelevanceDetermination:
         """Sweep over the working columns, then look for better ones outside them."""
         gram = problem.gram(state.working, state.working)
         cross = problem.products[1][state.working]
-        ratio, value = _swept(problem, gram, cross, state.ratio[state.working])
+        ratio, value = _swept(
+            problem, gram, cross, state.ratio[state.working], state.objective, self.tolerance
+        )
         full = np.full(len(state.ratio), np.inf)
         full[state.working] = ratio
         working, is_new = _working(problem, full, state.working)
@@ -284,14 +286,22 @@ class RelevanceDetermination:
 
 
 def _swept(
-    problem: RelevanceProblem, gram: Array, cross: Array, ratio: Array
+    problem: RelevanceProblem,
+    gram: Array,
+    cross: Array,
+    ratio: Array,
+    objective: float,
+    tolerance: float,
 ) -> tuple[Array, float]:
-    """Return the ratios of working columns after some sweeps, and what they reach."""
+    """Return the ratios of working columns after some sweeps, and what they reach.
+
+    ``objective`` is what the ratios reach before, minus infinity if that is not known.
+    """
     # Compiled loops load numba, which only those who ask for relevances should wait for.
     loops = importlib.import_module("credo.inference.linear._loops_automatic_relevance")
     ratio = ratio.copy()
-    reached: list[float] = []
-    while len(reached) < SWEEPS:
+    reached = [] if np.isneginf(objective) else [objective]
+    for _ in range(SWEEPS):
         spread, weights, quadratic = _solve(problem, gram, cross, ratio)
         quadratic = loops.relevance_sweep(
             gram,
@@ -304,8 +314,10 @@ def _swept(
             problem.known_precision,
         )
         reached.append(float(problem.fit(quadratic)) - shrunk_log_det(gram, ratio))
-        if len(reached) > 1 and reached[-1] - reached[-2] < HARDLY * (reached[-1] - reached[0]):
-            break
+        if len(reached) > 1:
+            gain, whole = reached[-1] - reached[-2], reached[-1] - reached[0]
+            if gain < max(HARDLY * whole, tolerance):
+                break
     return ratio, reached[-1]
 
 
