@@ -1,5 +1,6 @@
 from credo.app.cli import draw_job as draw_job
 from credo.app.cli import inspect_job as inspect_job
+from credo.app.cli import latent_job as latent_job
 from credo.app.cli import network_job as network_job
 from credo.app.cli import predict_job as predict_job
 from credo.app.cli import terminal_job as terminal_job

@@ -5,6 +5,7 @@ from numpy.testing import assert_allclose
 from scipy import integrate, stats
 
 from credo.data import load, save
+from credo.inference.latent.partition import CollapsedGibbs
 from credo.models.latent.mixture_model import MixtureModel
 
 
@@ -136,3 +137,54 @@ def test_a_saved_mixture_of_a_table_answers_alike(tmp_path):
     save(model, tmp_path / "mixture.credo")
     again = load(tmp_path / "mixture.credo")
     assert_allclose(again.predict_proba(frame), model.predict_proba(frame))
+
+
+def test_numbers_of_components_are_compared_side_by_side():
+    rng = np.random.default_rng(2)
+    rows = np.concatenate([rng.normal(0, 1, (40, 2)), rng.normal(7, 1, (40, 2))])
+    model = MixtureModel("vector", n_restarts=1)
+    table = model.component_table(rows, (1, 2, 3), n_folds=3)
+    assert table["bic"].idxmin() == table["bound"].idxmax() == 2
+    assert table.loc[2, "held_out"] > table.loc[1, "held_out"] + 0.5
+    left_out = MixtureModel("vector", 2, n_restarts=1).held_out(rows, 3, most=3)
+    np.testing.assert_allclose(left_out.mean(), table.loc[2, "held_out"])
+    posterior = model.number_posterior(rows, 3, CollapsedGibbs(60, 30, 1))
+    assert posterior.argmax() == 1
+    np.testing.assert_allclose(posterior.sum(), 1.0)
+
+
+def test_bic_of_one_component_is_that_of_the_likelihood_at_its_means():
+    rng = np.random.default_rng(2)
+    rows = rng.normal(size=(400, 2))
+    table = MixtureModel("vector").component_table(rows, (1,), n_folds=0)
+    covariance = np.cov(rows.T, bias=True)
+    log_likelihood = stats.multivariate_normal(rows.mean(axis=0), covariance).logpdf(rows).sum()
+    expected = -2 * log_likelihood + 5 * np.log(400)
+    np.testing.assert_allclose(table.loc[1, "bic"], expected, atol=0.3)
+
+
+def test_gaps_are_drawn_as_the_conditional_normal_says():
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=800)
+    rows = np.column_stack([x, 2 * x + rng.normal(0, 0.5, 800)])
+    model = MixtureModel("vector", 1).fit(rows)
+    asked = np.array([[1.5, np.nan], [0.3, 0.4]])
+    drawn = model.sample_missing(asked, 4000, random_state=0)
+    assert_allclose(drawn[:, 1], np.broadcast_to(asked[1], (4000, 2)))
+    assert_allclose(drawn[:, 0, 0], 1.5)
+    assert_allclose(drawn[:, 0, 1].mean(), 3.0, atol=0.1)
+    assert_allclose(drawn[:, 0, 1].std(), 0.5, rtol=0.08)
+
+
+def test_words_are_drawn_by_their_probability_in_the_component_of_the_row():
+    frame, _ = table()
+    model = MixtureModel({"count": "poisson"}, 2).fit(frame)
+    row = frame.iloc[[1]].assign(color=None)
+    drawn = model.sample_missing(row, 2000, random_state=0)[:, 0, 1]
+    by_hand = np.zeros(2)
+    share = model.predict_proba(row)[0]
+    for k, weight in enumerate(share):
+        places = [i for i, p in enumerate(model.predictive_.density.columns) if p == (1,)]
+        part = model.predictive_.density.parts[places[0]]
+        by_hand += weight * part.probability[k].ravel()
+    assert_allclose(np.bincount(drawn.astype(int), minlength=2) / 2000, by_hand, atol=0.04)

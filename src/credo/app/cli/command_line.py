@@ -360,6 +360,155 @@ def compare(
 
 
 @command_line.command()
+@click.argument("table", type=FilePath)
+@click.option(
+    "--clusters",
+    type=click.IntRange(min=1),
+    help="How many; as many as the evidence favors if not given.",
+)
+@click.option("--out", type=FilePath, help="Where to write a CSV file of probabilities.")
+@report
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, help="Seed of the search for clusters."
+)
+@ignore
+@quote_formulas
+def cluster(
+    table: Path,
+    clusters: int | None,
+    out: Path | None,
+    report: Path | None,
+    seed: int,
+    ignore: tuple[str, ...],
+    quote_formulas: bool,
+) -> None:
+    """Say how many groups of rows there are, how surely, and what each is like.
+
+    TABLE is a CSV or Parquet file with one header line, or - for CSV from standard input.
+    Numbers, text, dates and gaps are taken as they are.
+    """
+    place = app.CsvPlace(out, quote_formulas)
+    app.latent_job.cluster(table, clusters, seed, ignore, place, report)
+
+
+@command_line.command()
+@click.argument("table", type=FilePath)
+@click.option(
+    "--axes",
+    type=click.IntRange(min=1),
+    help="How many; as few as tell cells of rows left out as well as any if not given.",
+)
+@click.option("--out", type=FilePath, help="Where to write a CSV file of coordinates.")
+@report
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, help="Seed of the choice of rows to check."
+)
+@ignore
+@quote_formulas
+def reduce(
+    table: Path,
+    axes: int | None,
+    out: Path | None,
+    report: Path | None,
+    seed: int,
+    ignore: tuple[str, ...],
+    quote_formulas: bool,
+) -> None:
+    """Find few axes that carry the columns of a table, and say what each means.
+
+    TABLE is a CSV or Parquet file with one header line, or - for CSV from standard input.
+    Numbers, text, dates and gaps are taken as they are.
+    """
+    place = app.CsvPlace(out, quote_formulas)
+    app.latent_job.reduce(table, axes, seed, ignore, place, report)
+
+
+@command_line.command()
+@click.argument("table", type=FilePath)
+@click.option(
+    "--rate",
+    type=float,
+    default=0.01,
+    callback=_share_like(0.01),
+    help="False alarms per usual row.",
+)
+@click.option("--out", type=FilePath, help="Where to write a CSV file of scores and reasons.")
+@report
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, help="Seed of folds, starts and draws."
+)
+@ignore
+@quote_formulas
+def anomalies(
+    table: Path,
+    rate: float,
+    out: Path | None,
+    report: Path | None,
+    seed: int,
+    ignore: tuple[str, ...],
+    quote_formulas: bool,
+) -> None:
+    """Say which rows are odd, and by which of their cells.
+
+    TABLE is a CSV or Parquet file with one header line, or - for CSV from standard input.
+    Numbers, text, dates and gaps are taken as they are.
+    """
+    place = app.CsvPlace(out, quote_formulas)
+    app.latent_job.anomalies(table, rate, seed, ignore, place, report)
+
+
+@command_line.command()
+@click.argument("table", type=FilePath)
+@click.option(
+    "--out",
+    type=FilePath,
+    help="Where to write the completed table with intervals, as CSV.",
+)
+@click.option(
+    "--draws-out",
+    type=FilePath,
+    help="Where to write several completed tables, one below the other, as CSV.",
+)
+@click.option(
+    "--draws", type=click.IntRange(min=2), default=5, help="How many completed tables."
+)
+@click.option(
+    "--coverage",
+    type=float,
+    default=0.9,
+    callback=_share_like(0.9),
+    help="Probability of the intervals.",
+)
+@report
+@click.option("--seed", type=click.IntRange(min=0), default=0, help="Seed of the draws.")
+@ignore
+@quote_formulas
+def impute(
+    table: Path,
+    out: Path | None,
+    draws_out: Path | None,
+    draws: int,
+    coverage: float,
+    report: Path | None,
+    seed: int,
+    ignore: tuple[str, ...],
+    quote_formulas: bool,
+) -> None:
+    """Say what may stand in the gaps of a table: several draws, and intervals.
+
+    TABLE is a CSV or Parquet file with one header line, or - for CSV from standard input.
+    """
+    app.latent_job.impute(
+        table,
+        (draws, coverage, seed),
+        ignore,
+        app.CsvPlace(out, quote_formulas),
+        app.CsvPlace(draws_out, quote_formulas),
+        report,
+    )
+
+
+@command_line.command()
 @click.argument("model", type=FilePath)
 def inspect(model: Path) -> None:
     """Say what a model file holds and how good it was.

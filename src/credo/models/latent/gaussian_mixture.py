@@ -52,7 +52,7 @@ from credo.models.contract.inputs import (
     row_weight,
     validated,
 )
-from credo.models.latent.mixture import Mixture, incomplete_rows
+from credo.models.latent.mixture import Mixture, incomplete_rows, number_posterior
 from credo.numerics.array import Array
 from credo.numerics.example import Example
 from credo.numerics.form import FINITE, SMALLEST, Form
@@ -323,13 +323,8 @@ class GaussianMixture(Mixture):
         rows = clone(self)._without_constants(rows, weight)
         data, _ = incomplete_rows(rows, weight, None, 1)
         belief = self._usual_belief(data, most)
-        log_number = np.full(most, -np.log(most))
-        law = PartitionLaw.unknown(log_number, 1.0, len(data.x))
         rng = generator(self.random_state)
-        draws = run(CollapsedGibbs(), PartitionProblem(data.x, belief, law), rng).posterior
-        counts = np.bincount(draws.n_clusters.ravel(), minlength=most + 1)
-        each = [law.number_given(t, len(data.x)) for t in range(1, most + 1)]
-        return np.asarray(counts[1 : most + 1] @ np.array(each) / counts.sum())
+        return number_posterior(data.x, belief, most, rng, CollapsedGibbs())
 
     def bic(self, X: ArrayLike | None = None) -> float:
         """Return ``-2 log likelihood + n_parameters log n`` of the data, or of other rows."""

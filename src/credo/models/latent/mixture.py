@@ -5,13 +5,17 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
 from credo.distributions.class_conditional import ClassConditional
+from credo.distributions.independent_columns import IndependentColumns
+from credo.inference.engine.engine import run
 from credo.inference.latent.latent_class import IncompleteRows
 from credo.inference.latent.mixture_search import MixtureHistory
+from credo.inference.latent.partition import CollapsedGibbs, PartitionLaw, PartitionProblem
 from credo.models.contract.column_kinds import VaryingColumns
 from credo.models.contract.inputs import generator
 from credo.numerics.array import Array
@@ -20,7 +24,9 @@ from credo.numerics.form import Form
 __all__ = [
     "Mixture",
     "co_clustering_of",
+    "drawn_gaps",
     "incomplete_rows",
+    "number_posterior",
     "require_rate",
 ]
 
@@ -94,6 +100,36 @@ class Mixture(VaryingColumns, DensityMixin, BaseEstimator):
         answer[:, self.varying_] = drawn
         return answer
 
+    def sample_missing(self, X: ArrayLike, n: int = 1, random_state: Any = None) -> Array:
+        """Return rows with gaps drawn ``n`` times, jointly in each row, shape (n, rows, d).
+
+        Each draw has parameters of its own, drawn from the belief about them if there is one,
+        so that their doubt is in it (multiple imputation). Categories are codes.
+        """
+        rows = self._varying_rows(X)
+        has_gap = np.flatnonzero(np.isnan(rows).any(axis=1))
+        rng = generator(random_state)
+        answer = np.repeat(self.constant_[None, None], n, axis=0).repeat(len(rows), axis=1)
+        answer[:, :, self.varying_] = rows
+        for one in answer:
+            if len(has_gap):
+                drawn = drawn_gaps(self._drawn_joint(rng), rows[has_gap], rng)
+                one[has_gap[:, None], self.varying_] = drawn
+        return answer
+
+    def _drawn_joint(self, rng: Generator) -> ClassConditional:
+        """Return the mixture at a draw of its parameters, or at those that are known."""
+        posterior: Any = getattr(self, "posterior_", self.predictive_)
+        if hasattr(posterior, "classes"):
+            joint: ClassConditional = posterior.sample(rng)
+            return joint
+        if isinstance(posterior, ClassConditional):
+            return posterior
+        raise ValueError(
+            "gaps can be drawn by parameters, which inference='variational' and 'map' learn; "
+            f"found {type(posterior).__name__}. Fit with one of these."
+        )
+
     def anomaly_threshold(
         self, rate: float = 0.01, X: ArrayLike | None = None, random_state: Any = 0
     ) -> float:
@@ -147,6 +183,45 @@ class Mixture(VaryingColumns, DensityMixin, BaseEstimator):
     def _varying_rows(self, X: ArrayLike) -> Array:
         rows = self._fitted_rows(X)
         return rows if len(self.varying_) == rows.shape[1] else rows[:, self.varying_]
+
+
+def drawn_gaps(joint: ClassConditional, x: Array, rng: Generator) -> Array:
+    """Return rows (n, d) with their gaps drawn given what they have."""
+    share = np.exp(joint.log_posterior(x)).cumsum(axis=1)
+    label = (share[:, :-1] <= rng.uniform(size=len(x))[:, None]).sum(axis=1)
+    density: Any = joint.density
+    drawn = np.asarray(density.sample(rng, len(x)), dtype=np.float64)
+    drawn = np.broadcast_to(drawn, (len(x), len(joint.log_weight), x.shape[1]))
+    answer = np.where(np.isnan(x), drawn[np.arange(len(x)), label], x)
+    is_parted = isinstance(density, IndependentColumns)
+    parts = density.parts if is_parted else (density,)
+    places = density.columns if is_parted else (tuple(range(x.shape[1])),)
+    for part, own in zip(parts, map(list, places), strict=True):
+        if part.event_shape and np.isnan(x[:, own]).any():
+            # Columns of a vector depend on those that are there.
+            vector = ClassConditional(joint.log_weight, part)
+            scores = rng.standard_normal((len(x), 1, len(own)))
+            answer[:, own] = vector.completed(x[:, own], label[:, None], scores)[:, 0]
+    return np.asarray(answer)
+
+
+def number_posterior(
+    x: Array, belief: Any, most: int, rng: Generator, engine: CollapsedGibbs
+) -> Array:
+    """Return the posterior probability of 1, 2, ... components, of equal ones before.
+
+    Parameters
+    ----------
+    x, belief
+        Rows (n, d), and a prior about those of any component.
+    most
+        Largest number.
+    """
+    law = PartitionLaw.unknown(np.full(most, -np.log(most)), 1.0, len(x))
+    draws = run(engine, PartitionProblem(x, belief, law), rng).posterior
+    counts = np.bincount(draws.n_clusters.ravel(), minlength=most + 1)
+    each = [law.number_given(t, len(x)) for t in range(1, most + 1)]
+    return np.asarray(counts[1 : most + 1] @ np.array(each) / counts.sum())
 
 
 def co_clustering_of(share: Array) -> Array:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Self
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
+from scipy import special
+from sklearn.base import clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -19,13 +22,14 @@ from credo.families.categorical import DirichletCategorical
 from credo.families.component import Components, WithBackground
 from credo.families.normal import NormalStatistics
 from credo.families.normal_component import mixture_belief
-from credo.inference.engine.engine import Inference, run
+from credo.inference.engine.engine import ConvergenceWarning, Inference, run
 from credo.inference.latent.expectation_maximization import ExpectationMaximization
 from credo.inference.latent.latent_class import IncompleteRows, LatentClassProblem
 from credo.inference.latent.mixture_search import MixtureSearch
 from credo.inference.latent.other_mixtures import StudentTMixtureProblem
 from credo.inference.latent.partition import (
     BlockedGibbs,
+    CollapsedGibbs,
     PartitionDraws,
     aligned,
     drawn_belief,
@@ -42,6 +46,7 @@ from credo.models.contract.inputs import (
 from credo.models.latent.mixture import (
     Mixture,
     incomplete_rows,
+    number_posterior,
 )
 from credo.numerics.array import Array
 from credo.numerics.example import Example
@@ -50,6 +55,9 @@ from credo.numerics.form import SMALLEST, Form
 __all__ = ["MixtureModel"]
 
 WAYS = ("variational", "map", "gibbs")
+
+ROUGH = MixtureSearch(ExpectationMaximization(1e-6, 300), 1, 2)
+"""How mixtures are found where numbers of components are compared."""
 
 
 class MixtureModel(Mixture):
@@ -179,6 +187,114 @@ class MixtureModel(Mixture):
         rows = super().sample(n, random_state)
         return self.columns_.table(rows, getattr(self, "feature_names_in_", None))
 
+    def component_table(
+        self,
+        X: Any,
+        counts: Sequence[int] = (1, 2, 3, 4, 5, 6),
+        sample_weight: ArrayLike | None = None,
+        n_folds: int = 5,
+    ) -> pd.DataFrame:
+        """Return what three ways say of several numbers of components, side by side.
+
+        All of them learn under one prior, which is the same for all K. Columns are ``bic`` at
+        the expected parameters, lower is better; ``bound`` of the log evidence, with the log of
+        the number of ways to name the components that have rows; and ``held_out``, the mean log
+        density of rows that were left out, and its standard error.
+
+        Parameters
+        ----------
+        X, sample_weight
+            As of `fit`.
+        counts
+            Numbers of components.
+        n_folds
+            Folds of the rows that are left out; none are if 0.
+        """
+        numbers = [int(count) for count in counts]
+        data, columns, belief = self._compared(X, sample_weight, max(numbers))
+        table = pd.DataFrame(index=pd.Index(numbers, name="n_components"))
+        for k in numbers:
+            found = self._found(data.x, data.weight, belief, k)
+            table.loc[k, "bic"] = _bic(found.posterior, data, columns)
+            table.loc[k, "bound"] = _named_bound(found, data, k)
+            if n_folds:
+                scores = self._left_out(data, belief, k, n_folds)
+                table.loc[k, "held_out"] = scores.mean()
+                table.loc[k, "held_out_error"] = scores.std(ddof=1) / np.sqrt(len(scores))
+        return table
+
+    def held_out(self, X: Any, n_folds: int = 5, most: int = 6) -> Array:
+        """Return the log density of each row by mixtures that learned from the other folds.
+
+        Of rows that have a value, shape (n,); under the prior of `component_table`.
+
+        Parameters
+        ----------
+        most
+            Largest number of components that is compared, which the prior is made for.
+        """
+        data, _, belief = self._compared(X, None, most)
+        return self._left_out(data, belief, int(self.n_components), n_folds)
+
+    def _left_out(self, data: IncompleteRows, belief: Any, k: int, n_folds: int) -> Array:
+        fold = np.random.default_rng(0).permutation(len(data.x)) % n_folds
+        answer = np.empty(len(data.x))
+        for f in range(n_folds):
+            is_left = fold == f
+            found = self._found(data.x[~is_left], data.weight[~is_left], belief, k)
+            answer[is_left] = found.posterior.predictive().log_marginal(data.x[is_left])
+        return answer
+
+    def number_posterior(
+        self, X: Any, most: int = 6, engine: CollapsedGibbs | None = None
+    ) -> Array:
+        """Return the posterior probability of 1, 2, ... components, shape (most,).
+
+        By draws of a finite mixture whose number of components is unknown, under equal prior
+        probabilities and the prior of `component_table`.
+
+        Parameters
+        ----------
+        X
+            As of `fit`.
+        most
+            Largest number of components.
+        engine
+            Settings of the draws; None for the usual ones.
+        """
+        require_count("most", most)
+        data, _, belief = self._compared(X, None, most)
+        rng = generator(self.random_state)
+        return number_posterior(data.x, belief, most, rng, engine or CollapsedGibbs())
+
+    def _compared(
+        self, X: Any, sample_weight: ArrayLike | None, most: int
+    ) -> tuple[IncompleteRows, ColumnKinds, Any]:
+        """Return rows, what their columns are, and a prior that is the same for all K."""
+        if self.background:
+            raise ValueError(
+                "background must be False to compare numbers of components; found True. Leave "
+                "it out."
+            )
+        reader = clone(self)
+        rows, known = read_columns(reader, X, self.families, "normal")
+        weight = row_weight(sample_weight, rows)
+        rows = reader._without_constants(rows, weight)
+        data, _ = incomplete_rows(rows, weight, None, 1)
+        columns = known.chosen(reader.varying_)
+        usual = max(1, round(float(np.sqrt(most))))
+        return data, columns, column_belief(columns, data, usual, is_point=False)
+
+    def _found(self, x: Any, weight: Any, belief: Any, k: int) -> Inference:
+        """Return the belief about K components, of a prior about their rows."""
+        data = IncompleteRows.unlabeled(x, k, weight)
+        prior = Components(DirichletCategorical(np.ones(k)), belief)
+        problem: LatentClassProblem = LatentClassProblem(data, prior)
+        search = replace(ROUGH, n_restarts=int(self.n_restarts))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            return search.best(problem, generator(self.random_state))[0]
+
     def profile(self) -> pd.DataFrame:
         """Return the mean of each number and the likeliest category of each component."""
         check_is_fitted(self, "predictive_")
@@ -277,6 +393,25 @@ def _middle(data: IncompleteRows) -> NormalStatistics:
     variance = np.square((high - low) / 1.349)
     variance = np.where(variance > 0, variance, pooled.usual_variance())
     return NormalStatistics(pooled.weight, middle, pooled.weight * variance)
+
+
+def _named_bound(found: Inference, data: IncompleteRows, k: int) -> float:
+    """Return the bound, with the log of the number of ways to name components with rows."""
+    shares = np.exp(found.posterior.predictive().log_posterior(data.x))
+    n_empty = int((shares.T @ data.weight < 0.5).sum())
+    ways = special.gammaln(k + 1.0) - special.gammaln(n_empty + 1.0)
+    return float(found.log_evidence + ways)
+
+
+def _bic(belief: Components, data: IncompleteRows, columns: ColumnKinds) -> float:
+    """Return ``-2 log likelihood + n_parameters log n`` at the expected parameters."""
+    log_likelihood = float(data.weight @ belief.mean().log_marginal(data.x))
+    k, n_vector = belief.n_classes, columns.kinds.count("vector")
+    each = {"normal": 2, "bernoulli": 1, "poisson": 1, "exponential": 1, "vector": 1}
+    pairs = zip(columns.kinds, columns.states, strict=True)
+    n_own = sum(each.get(kind, len(states) - 1) for kind, states in pairs)
+    n_parameters = k * (n_own + n_vector * (n_vector + 1) // 2) + k - 1
+    return -2.0 * log_likelihood + n_parameters * float(np.log(data.weight.sum()))
 
 
 def _component_means(
