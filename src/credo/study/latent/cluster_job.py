@@ -198,7 +198,7 @@ def cluster_table(
     progress(0.9, "assigning the rows")
     share = density.model.predict_proba(joint.learned_rows)
     profiles = tuple(_profiles(joint, share))
-    remarks = tuple(_remarks(joint, density, share, profiles))
+    remarks = tuple(_remarks(joint, density, share))
     progress(1.0, "done")
     return TableClusters(joint, density, share, profiles, remarks)
 
@@ -280,9 +280,7 @@ def _quantiles(x: Array, weight: Array, shares: Sequence[float] = QUANTILES) -> 
     return np.asarray(np.quantile(x, shares, weights=weight, method="inverted_cdf"))
 
 
-def _remarks(
-    joint: JointTable, density: Density, share: Array, profiles: Sequence[ClusterProfile]
-) -> Iterator[Remark]:
+def _remarks(joint: JointTable, density: Density, share: Array) -> Iterator[Remark]:
     """Yield the answer, facts, good news and cautions."""
     choice = density.choice
     best = choice.best

@@ -42,10 +42,10 @@ __all__ = [
     "learned_density",
 ]
 
-MOST_CHOSEN = 1500
+MOST_CHOSEN = 1000
 """Rows by which the number of components is chosen."""
 
-MOST_LEARNED = 20_000
+MOST_LEARNED = 10_000
 """Rows from which the components are learned."""
 
 MOST_DRAWN, MOST_DRAWN_NUMBERS = 400, 6
@@ -63,7 +63,7 @@ LEAST_ROWS = 1.6
 ROWS_PER_COMPONENT = 4
 """Fewest rows for each component that is tried."""
 
-N_FOLDS = 5
+N_FOLDS = 4
 
 PLAUSIBLE = 0.05
 """A number of components with at least this probability is not ruled out."""
@@ -273,17 +273,13 @@ class Density:
         rows
             Which rows of the table; None for all.
         """
-        rng = np.random.default_rng(seed)
         all_rows = joint.learned_rows
-        chosen = all_rows if rows is None else all_rows.iloc[rows]
-        has_value = np.flatnonzero(chosen.notna().any(axis=1).to_numpy())
-        order = rng.permutation(has_value)[:MOST_LEARNED]
-        learned = _whole(chosen.iloc[np.sort(order)], all_rows)
-        families = joint.rules.families(self.choice.shape)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            model = MixtureModel(families, self.choice.best, n_restarts=2, random_state=seed)
-            return Density(model.fit(learned), self.choice, len(learned))
+        chosen = _shuffled(all_rows if rows is None else all_rows.iloc[rows], seed)
+        learned = _whole(chosen.iloc[:MOST_LEARNED], all_rows)
+        model = _mixture(
+            joint.rules.families(self.choice.shape), self.choice.best, learned, seed
+        )
+        return Density(model, self.choice, len(learned))
 
 
 def learned_density(
@@ -309,23 +305,32 @@ def learned_density(
             f"`clusters` must be at most the number of different rows of {joint.table.name}, "
             f"{n_distinct:,}; found {n_components:,}; ask for fewer."
         )
-    rng = np.random.default_rng(seed)
-    rows = joint.learned_rows
+    rows = _shuffled(joint.learned_rows, seed)
+    some = _whole(rows.iloc[:MOST_CHOSEN], rows)
+    choice = _chosen(joint.rules, some, n_components, seed, progress)
+    progress(0.8, "learning the density of all rows")
+    learned = _whole(rows.iloc[:MOST_LEARNED], rows)
+    families = joint.rules.families(choice.shape)
+    model = _mixture(families, choice.best, learned, seed)
+    n_used = int((model.weights_ * len(learned) > LEAST_ROWS).sum())
+    if n_used < choice.best and n_components is None:
+        choice = replace(choice, best=n_used)
+        model = _mixture(families, n_used, learned, seed)
+    return Density(model, choice, len(learned))
+
+
+def _shuffled(rows: pd.DataFrame, seed: int) -> pd.DataFrame:
+    """Return the rows that have a value, in a random order."""
     has_value = np.flatnonzero(rows.notna().any(axis=1).to_numpy())
-    rows = rows.iloc[rng.permutation(has_value)]
+    return rows.iloc[np.random.default_rng(seed).permutation(has_value)]
+
+
+def _mixture(families: dict[str, str], k: int, rows: pd.DataFrame, seed: int) -> MixtureModel:
+    """Return a mixture of rows; their order does not matter but for its last digits."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        some = _whole(rows.iloc[:MOST_CHOSEN], rows)
-        choice = _chosen(joint.rules, some, n_components, seed, progress)
-        progress(0.8, "learning the density of all rows")
-        learned = _whole(rows.iloc[:MOST_LEARNED], rows).sort_index()
-        families = joint.rules.families(choice.shape)
-        model = MixtureModel(families, choice.best, random_state=seed).fit(learned)
-        n_used = int((model.weights_ * len(learned) > LEAST_ROWS).sum())
-        if n_used < choice.best and n_components is None:
-            choice = replace(choice, best=n_used)
-            model = MixtureModel(families, n_used, random_state=seed).fit(learned)
-    return Density(model, choice, len(learned))
+        model = MixtureModel(families, k, n_restarts=2, random_state=seed)
+        return model.fit(rows.sort_index())
 
 
 def _whole(some: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:

@@ -45,7 +45,7 @@ FEWEST_CHECKED = 10
 DRAWN_NUMBERS = 4_000_000
 """Numbers in all draws of all gaps together, as long as there are `N_DRAWS[0]` of each."""
 
-N_DRAWS = (40, 400)
+N_DRAWS = (30, 400)
 """Fewest and most draws of each gap, from which intervals are made."""
 
 ROWS_AT_ONCE = 20_000
