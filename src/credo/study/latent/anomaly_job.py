@@ -220,7 +220,7 @@ def _scores(
     """Return how odd rows are, and rows drawn from the mixture.
 
     The log density below its mean, in standard deviations, both over draws with the gaps of the
-    row: rows with gaps have fewer terms, and are told by those.
+    row: rows with gaps have fewer terms.
     """
     model = density.model
     log_prob = model.log_prob(rows) - _of_new_words(density, rows)

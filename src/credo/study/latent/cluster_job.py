@@ -61,14 +61,14 @@ class ColumnProfile(NamedTuple):
     ----------
     column
         The column.
-    told
+    divergence
         Nats per row that it tells of the cluster.
     own, whole
         Tenth, middle and ninetieth percentile of numbers; or the share of each level.
     """
 
     column: JointColumn
-    told: float
+    divergence: float
     own: Array
     whole: Array
 
@@ -114,10 +114,10 @@ class ClusterProfile:
     @property
     def sentence(self) -> str:
         """What is special of the cluster."""
-        told = [part for part in self.columns if part.told >= LEAST_TRAIT][:N_TRAITS]
-        if not told:
+        named = [part for part in self.columns if part.divergence >= LEAST_TRAIT][:N_TRAITS]
+        if not named:
             return "like all rows in every column by itself."
-        return f"{'; '.join(part.words for part in told)}."
+        return f"{'; '.join(part.words for part in named)}."
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,7 +234,7 @@ def _profiles(joint: JointTable, share: Array) -> Iterator[ClusterProfile]:
             for column in joint.rules.columns
         ]
         known = [part for part in parts if part is not None]
-        columns = sorted(known, key=lambda part: -part.told)
+        columns = sorted(known, key=lambda part: -part.divergence)
         mean = float(share[:, k].mean())
         yield ClusterProfile(k + 1, int(own.sum()), mean, sure, tuple(columns))
 
@@ -253,17 +253,17 @@ def _column_profile(
         shares = np.bincount(places, own, n) / own.sum()
         whole = np.bincount(places, minlength=n) / len(places)
         used = shares > 0
-        told = float((shares[used] * np.log(shares[used] / whole[used])).sum())
+        divergence = float((shares[used] * np.log(shares[used] / whole[used])).sum())
         if column.values is None:
-            return ColumnProfile(column, told, shares, whole)
+            return ColumnProfile(column, divergence, shares, whole)
     values = cells[column.name].to_numpy(dtype=np.float64)[known]
     quantiles = _quantiles(values, own), _quantiles(values, np.ones(len(values)))
     if column.is_number:
-        told = _told(rows[column.name].to_numpy(dtype=np.float64)[known], own)
-    return ColumnProfile(column, told, *quantiles)
+        divergence = _divergence(rows[column.name].to_numpy(dtype=np.float64)[known], own)
+    return ColumnProfile(column, divergence, *quantiles)
 
 
-def _told(z: Array, weight: Array) -> float:
+def _divergence(z: Array, weight: Array) -> float:
     """Return the divergence of all rows from those of a cluster, both as normals.
 
     By their middles and quartiles, which a few odd rows leave as they are.

@@ -80,7 +80,7 @@ class FilledColumn(NamedTuple):
 
 
 class ColumnCheck(NamedTuple):
-    """How well cells of a column were told that had been hidden.
+    """How well cells of a column were found that had been hidden.
 
     Attributes
     ----------
@@ -96,7 +96,7 @@ class ColumnCheck(NamedTuple):
     error, usual_error
         Mean absolute error, and that of the column's median; share of words that are wrong, and
         that of always the most frequent.
-    told
+    values
         The hidden numbers, the middle of their draws, and the ends of their intervals; None of
         words.
     """
@@ -107,7 +107,7 @@ class ColumnCheck(NamedTuple):
     promised: float
     error: float
     usual_error: float
-    told: tuple[Array, Array, Array, Array] | None = None
+    values: tuple[Array, Array, Array, Array] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -294,7 +294,7 @@ def completion_cells(part: FilledColumn, check: ColumnCheck | None) -> tuple[str
 def _hidden(joint: JointTable, rng: np.random.Generator) -> NDArray[np.bool_]:
     """Return which known cells are hidden: at most one in a row, in columns that have gaps."""
     known = ~joint.is_missing & ~joint.is_far & joint.is_missing.any(axis=0)
-    # A row must keep something to be told by, and a column enough to learn from.
+    # A row must keep something to be known by, and a column enough to learn from.
     known &= ((~joint.is_missing).sum(axis=1) > 1)[:, None]
     is_hidden = np.zeros(known.shape, dtype=bool)
     columns = np.flatnonzero(known.any(axis=0))
@@ -352,7 +352,7 @@ def _checks(
     coverage: float,
     rng: np.random.Generator,
 ) -> Iterator[ColumnCheck]:
-    """Yield how well hidden cells were told, by column."""
+    """Yield how well hidden cells were found, by column."""
     if not is_hidden.any():
         return
     true = joint.rules.cells(joint.rows)
@@ -366,9 +366,9 @@ def _checks(
             middle = part.value.astype(np.float64)
             error = float(np.abs(middle - y).mean())
             usual = float(np.abs(float(known.median()) - y).mean())
-            told = (y, middle, part.low, part.high)
+            values = (y, middle, part.low, part.high)
             n_hits = int(hits.sum())
-            yield ColumnCheck(column, len(y), n_hits, coverage, error, usual, told)
+            yield ColumnCheck(column, len(y), n_hits, coverage, error, usual, values)
             continue
         hits = part.value == truth
         usual = float((truth != known.mode().iloc[0]).mean())

@@ -270,13 +270,13 @@ class _LeftOut(NamedTuple):
 
     Attributes
     ----------
-    told
+    errors
         Given the other cells of the row, by 1, 2, ... axes, shape (k, n_cells).
     usual
         By the mean of the column, shape (n_cells,).
     """
 
-    told: Array
+    errors: Array
     usual: Array
 
     @classmethod
@@ -288,30 +288,30 @@ class _LeftOut(NamedTuple):
             return cls(np.empty((most, 0)), np.empty(0))
         test, mean = rows[order[:n_test]], np.nanmean(train, axis=0)
         known = ~np.isnan(test)
-        told = [
+        errors = [
             _cell_errors(ProbabilisticPCA(k, ENGINE).fit(train), test)
             for k in range(1, most + 1)
         ]
         usual = np.square(test - mean)[known]
-        return cls(np.array([one[known] for one in told]), usual)
+        return cls(np.array([one[known] for one in errors]), usual)
 
     @property
     def fewest(self) -> int:
         """The fewest axes whose errors are not clearly above the least."""
-        if not self.told.shape[1]:
+        if not self.errors.shape[1]:
             return 1
-        least = self.told[int(self.told.mean(axis=1).argmin())]
-        for k, own in enumerate(self.told, start=1):
+        least = self.errors[int(self.errors.mean(axis=1).argmin())]
+        for k, own in enumerate(self.errors, start=1):
             above = own - least
             if above.mean() <= CLEAR * above.std() / np.sqrt(len(above)):
                 return k
-        return len(self.told)
+        return len(self.errors)
 
     def roots(self, n_axes: int) -> tuple[float, float]:
         """Return root mean squared errors by so many axes, and by means; NaN if unknown."""
         if not len(self.usual):
             return float("nan"), float("nan")
-        own = self.told[min(n_axes, len(self.told)) - 1]
+        own = self.errors[min(n_axes, len(self.errors)) - 1]
         return float(np.sqrt(own.mean())), float(np.sqrt(self.usual.mean()))
 
 
@@ -354,12 +354,12 @@ def _remarks(found: TableReduction, is_given: bool) -> Iterator[Remark]:
             f"{percent(1 - share)} of the spread is lost: a picture of these axes shows little "
             "of the rows.",
         )
-    told, usual = found.left_out_error
-    if np.isfinite(told):
-        gain = 1.0 - (told / usual) ** 2
+    error, usual = found.left_out_error
+    if np.isfinite(error):
+        gain = 1.0 - (error / usual) ** 2
         text = (
             "A cell of a row that was left out is told by its others with an error of "
-            f"{decimals(told, 2)} standard deviations, {decimals(usual, 2)} without them"
+            f"{decimals(error, 2)} standard deviations, {decimals(usual, 2)} without them"
         )
         yield Remark("good" if gain > 0.05 else "caution", f"{text}.")
     yield Remark(

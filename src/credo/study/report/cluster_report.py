@@ -155,11 +155,11 @@ def _cluster_section(found: TableClusters) -> Section:
 
 def _ranked(found: TableClusters) -> list[JointColumn]:
     """Return the columns, those that tell most of the clusters first."""
-    told = dict.fromkeys(found.joint.rules.names, 0.0)
+    divergence = dict.fromkeys(found.joint.rules.names, 0.0)
     for profile in found.profiles:
         for part in profile.columns:
-            told[part.column.name] += profile.share * part.told
-    return sorted(found.joint.rules.columns, key=lambda column: -told[column.name])
+            divergence[part.column.name] += profile.share * part.divergence
+    return sorted(found.joint.rules.columns, key=lambda column: -divergence[column.name])
 
 
 def _column_pictures(found: TableClusters) -> Iterator[Picture]:

@@ -225,8 +225,8 @@ def _map(found: TableAnomalies) -> Picture | None:
 
 def _check_pictures(found: TableCompletion) -> Iterator[Picture]:
     for place, check in enumerate(found.checks):
-        if check.n >= FEWEST_DRAWN and check.told is not None:
-            truth, value, low, high = check.told
+        if check.n >= FEWEST_DRAWN and check.values is not None:
+            truth, value, low, high = check.values
             inside = (low <= truth) & (truth <= high)
             drawing = Predictions(truth, value, low, high, inside, found.coverage)
             yield Picture(f"check{place}", (SMALL[0], 2.8), drawing)
