@@ -72,8 +72,8 @@ class FactorMixture(Mixture):
     >>> first = along * [3.0, 3.0, 0.0] + 0.1 * rng.normal(size=(80, 3))
     >>> second = along[:40] * [3.0, -3.0, 0.0] + 0.1 * rng.normal(size=(40, 3)) + [0, 0, 2]
     >>> model = FactorMixture(2, 1).fit(np.concatenate([first, second]))
-    >>> model.weights_.round(2), np.abs(model.loadings_[:, 0, 0]).round(0)
-    (array([0.67, 0.33]), array([3., 3.]))
+    >>> model.weights_.round(2), np.abs(model.loadings_[:, 0, 0]) > 2.0
+    (array([0.67, 0.33]), array([ True,  True]))
     """
 
     posterior_: ClassConditional
