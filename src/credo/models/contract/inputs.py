@@ -34,6 +34,7 @@ from credo.features.basis import Basis, distinct_rows
 from credo.numerics.array import Array, in_byte_order, is_time, unmasked
 from credo.numerics.form import MAX_FEATURES, Form
 from credo.numerics.lookup import ABSENT, places
+from credo.numerics.parallel.threads import in_parts
 from credo.numerics.quotation import quote
 
 __all__ = [
@@ -221,6 +222,14 @@ def require_moderate(name: str, values: Any) -> None:
     flat = numbers.ravel(order="K")
     # No product: the threads that BLAS starts for one keep a core busy long after it. Blocks
     # are read from memory once for both ends.
+    in_parts(
+        lambda start, stop: _require_moderate(name, flat[start * IN_CACHE : stop * IN_CACHE]),
+        -(-len(flat) // IN_CACHE),
+        len(flat),
+    )
+
+
+def _require_moderate(name: str, flat: NDArray[np.floating[Any]]) -> None:
     for first in range(0, len(flat), IN_CACHE):
         part = flat[first : first + IN_CACHE]
         if part.min() >= -LARGEST and part.max() <= LARGEST:
@@ -670,8 +679,12 @@ def design(basis: Basis | None, x: Array) -> Array:
 
 
 def design_blocks(basis: Basis | None, x: Array) -> Iterator[Array]:
-    """Yield the columns of one block of rows after the other; of no rows, those of none."""
-    return (design(basis, rows) for rows in row_blocks(basis, x))
+    """Yield the columns of one block of rows after the other; of no rows, those of none.
+
+    Inputs are those of ``validated`` with outcomes, which are of moderate size.
+    """
+    blocks = row_blocks(basis, x)
+    return blocks if basis is None else (design(basis, rows) for rows in blocks)
 
 
 def row_blocks(basis: Basis | None, x: Array) -> Iterator[Array]:
